@@ -1,0 +1,71 @@
+#include "cookbook/print.hpp"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace cookbook {
+namespace {
+
+bool json = false;
+
+/// False, with errno set, if the system refuses. A short write goes on where it stopped.
+bool write_whole(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void write_line(std::string_view line) {
+  if (!write_whole(STDOUT_FILENO, std::string(line) + '\n')) system_refused("write to standard output");
+}
+
+}  // namespace
+
+void print_line(std::string_view line) {
+  if (!json) write_line(line);
+}
+
+void print_record(std::string_view record) {
+  if (json) write_line(record);
+}
+
+bool json_wanted() { return json; }
+
+void want_json(bool wanted) { json = wanted; }
+
+std::string json_string(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\u{:04x}", c);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string_view program_name() { return program_invocation_short_name; }
+
+void complain(std::string_view message) {
+  // Nobody is left to hear of it if standard error fails too.
+  (void)write_whole(STDERR_FILENO, fmt::format("{}: {}\n", program_name(), message));
+}
+
+void system_refused(std::string_view what) {
+  complain(fmt::format("{}: {}", what, std::strerror(errno)));
+  std::_Exit(3);
+}
+
+}  // namespace cookbook

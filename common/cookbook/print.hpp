@@ -1,0 +1,47 @@
+/// Printing whole lines: one line, one write, so that threads and processes do not tear each other's lines.
+#pragma once
+
+#ifdef __CUDACC__
+// fmt 9 takes nvcc for a compiler without constexpr functions, and then does not compile as C++20.
+#define FMT_USE_CONSTEXPR 1
+#endif
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cookbook {
+
+/// Writes `line` and a line feed to standard output by one write call. Says nothing under --json, where standard
+/// output carries records alone. Ends the program with exit code 3 if standard output cannot be written.
+void print_line(std::string_view line);
+
+/// Formats as std::println of C++23 does, and writes the line as print_line() does.
+template <typename... Values>
+void println(fmt::format_string<Values...> format, Values&&... values) {
+  print_line(fmt::format(format, std::forward<Values>(values)...));
+}
+
+/// Whether --json was given: then a script reads standard output, one JSON record a line.
+bool json_wanted();
+
+/// Turns --json on or off; Options::parse() calls it.
+void want_json(bool wanted);
+
+/// Writes one JSON record, a line, as print_line() does; says nothing without --json.
+void print_record(std::string_view record);
+
+/// `text` as a JSON string, quotes included.
+std::string json_string(std::string_view text);
+
+/// The name under which this program was started, without its folder.
+std::string_view program_name();
+
+/// Prints "<program>: <message>" to standard error, as one line by one write.
+void complain(std::string_view message);
+
+/// Complains that the system refused `what`, naming the value of errno, and ends the program with exit code 3.
+[[noreturn]] void system_refused(std::string_view what);
+
+}  // namespace cookbook

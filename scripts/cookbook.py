@@ -1,0 +1,82 @@
+"""What the scripts and the tests share: where the recipes are, what they are called, how each is started."""
+import dataclasses
+import difflib
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = (".cpp", ".cu", ".cl", ".hpp", ".cuh", ".capnp", ".sh", ".c")
+
+
+@dataclasses.dataclass
+class Recipe:
+    name: str
+    chapter: str  # the folder, such as 02_threads
+    title: str = ""
+    summary: str = ""
+    run: str = "plain"  # plain, mpi N, or parts
+    needs: str = ""
+    missing: str = ""  # packages without which it is not built; known after configure
+
+    @property
+    def folder(self):
+        return ROOT / "chapters" / self.chapter / self.name
+
+    @property
+    def page(self):
+        return self.folder / "README.md"
+
+    def sources(self):
+        """Every source of the recipe, its main program first."""
+        files = sorted(path for path in self.folder.rglob("*") if path.suffix in SOURCES)
+        return sorted(files, key=lambda path: path.stem != self.name)
+
+    def command(self, build, program=None, arguments=()):
+        """How one starts the recipe, or another program of its folder, from the build folder `build`."""
+        executable = str(build / "bin" / (program or self.name))
+        kind, *rest = self.run.split()
+        if kind == "parts" and program is None:
+            return [str(self.folder / "run.sh"), str(build / "bin"), *arguments]
+        if kind == "mpi":
+            # As root and with more ranks than cores, too: a recipe is a lesson, not a production job.
+            return ["mpirun", "--quiet", "--allow-run-as-root", "--oversubscribe", "-n", rest[0], executable, *arguments]
+        return [executable, *arguments]
+
+
+def title_and_summary(page):
+    """The first heading of a page, and the paragraph below it as one line."""
+    match = re.match(r"# ([^\n]+)\n+([^\n#][^\n]*(?:\n[^\n#][^\n]*)*)\n", page.read_text() if page.exists() else "")
+    return (match[1], match[2].replace("\n", " ")) if match else ("", "")
+
+
+def recipes():
+    """All recipes in reading order, read from the chapters' CMakeLists.txt and the pages; needs no build folder."""
+    found = []
+    for listing in sorted(ROOT.glob("chapters/[0-9][0-9]_*/CMakeLists.txt")):
+        for call in re.finditer(r"^\s*recipe\(\s*(\w+)([^)]*)\)", listing.read_text(), re.M):
+            run = re.search(r"\bRUN\s+(mpi\s+\d+|parts|plain)", call[2])
+            needs = re.search(r"\bNEEDS((?:\s+[a-z]\w*)+)", call[2])
+            recipe = Recipe(call[1], listing.parent.name, run=" ".join(run[1].split()) if run else "plain",
+                            needs=" ".join(needs[1].split()) if needs else "")
+            recipe.title, recipe.summary = title_and_summary(recipe.page)
+            found.append(recipe)
+    return found
+
+
+def manifest(build):
+    """The recipes as configure has written them down in the build folder."""
+    header, *rows = (build / "recipes.tsv").read_text().splitlines()
+    return [Recipe(**dict(zip(header.split("\t"), row.split("\t")))) for row in rows]
+
+
+def nearest(name, names):
+    """The names most like `name`, best first."""
+    containing = [other for other in names if name in other]
+    return containing[:3] or difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+
+
+def api_names(recipe):
+    """The names of libraries' and the system's interfaces that the recipe's sources use, such as std::mutex."""
+    pattern = r"\b(?:(?:std|tbb|asio|boost|cub|thrust|cg)(?:::\w+)+|(?:pthread|MPI|cuda|cublas|cufft|curand|cl|nccl)_?\w+|" \
+              r"(?<=::)[a-z_]\w+(?=\())"
+    return sorted({name for source in recipe.sources() for name in re.findall(pattern, source.read_text())})

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""The generic tests of a recipe: page, fault, usage, compile_line, symptom.
+
+Usage: check_recipe.py KIND RECIPE --build FOLDER [--twin PROGRAM] [--sanitizer thread|address]
+Prints a line a fault. Exit code 0: true, 1: at least one fault, 77: skipped.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
+import cookbook  # noqa: E402
+
+SKIPPED = 77
+SECTIONS = ["Getting ready", "How to do it", "How it works", "What can go wrong", "There's more", "See also"]
+UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|x|%|seconds|Hz|[kMG]Hz)")
+NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+
+
+class Result:
+    def __init__(self, exit_code, text, timed_out):
+        self.exit_code, self.text, self.timed_out = exit_code, text, timed_out
+
+
+def run(command, environment=None, limit=60, cwd=None):
+    """Runs a command in a process group of its own, both outputs as one text, and ends the group at the limit."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                               start_new_session=True, cwd=cwd, env={**os.environ, **(environment or {})})
+    timed_out = False
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    return Result(process.returncode, output.decode(errors="replace"), timed_out)
+
+
+# The page ------------------------------------------------------------------------------------------------------------
+
+def pattern_of(line):
+    """The regular expression for one line of a transcript: numbers with a unit match any number with that unit,
+    <word> matches one word, <words...> one or more, and any run of white space matches any other."""
+    pattern, rest = "", " ".join(line.split())
+    token = re.compile(rf"(?P<word><[a-z][\w -]*>)|(?P<words><[a-z][\w ]*\.\.\.>)"
+                       rf"|(?<![\w.])(?P<number>{NUMBER})(?P<gap> ?)(?P<unit>{UNITS})(?![\w/])")
+    while rest:
+        match = token.search(rest)
+        if not match:
+            return pattern + re.escape(rest)
+        pattern += re.escape(rest[:match.start()])
+        if match["word"]:
+            pattern += r"\S+"
+        elif match["words"]:
+            pattern += r"\S+(?: \S+)*"
+        else:
+            pattern += NUMBER + match["gap"] + re.escape(match["unit"])
+        # A look-behind must still see what stands before, so cut only what is done.
+        rest = rest[match.end():]
+    return pattern
+
+
+def same(expected, actual):
+    return re.fullmatch(pattern_of(expected), " ".join(actual.split())) is not None
+
+
+def any_order_faults(expected, actual):
+    """The expected lines that no pairing with the actual lines can serve (augmenting paths)."""
+    partner = {}
+
+    def place(i, seen):
+        for j, line in enumerate(actual):
+            if j not in seen and same(expected[i], line):
+                seen.add(j)
+                if j not in partner or place(partner[j], seen):
+                    partner[j] = i
+                    return True
+        return False
+
+    lonely = [line for i, line in enumerate(expected) if not place(i, set())]
+    return lonely, [line for j, line in enumerate(actual) if j not in partner]
+
+
+def transcript_faults(expected, actual, any_order=False):
+    """The differences between the lines of a transcript and the lines that a command printed, as texts."""
+    expected = [line for line in expected if line.strip()]
+    actual = [line for line in actual if line.strip()]
+    if any_order:
+        lonely, extra = any_order_faults(expected, actual)
+        return [f"the page has this line, the program does not: {line}" for line in lonely] + \
+               [f"the program has this line, the page does not: {line}" for line in extra]
+    for i, line in enumerate(expected):
+        if i >= len(actual):
+            return [f"the page has this line, the program has ended: {line}"]
+        if not same(line, actual[i]):
+            return [f"the page says:      {line}", f"the program prints: {actual[i]}"]
+    return [f"the program has this line, the page does not: {line}" for line in actual[len(expected):]]
+
+
+def squeeze(text):
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def excerpt_faults(page, sources):
+    """The excerpts of a page that stand in no source; white space at the ends of lines and empty lines aside."""
+    pools = [squeeze(source) for source in sources]
+    for block in re.findall(r"^```(?:cpp|cuda|c)\b[^\n]*\n(.*?)^```", page, re.M | re.S):
+        needle = squeeze(block)
+        if not any(pool[i:i + len(needle)] == needle for pool in pools for i in range(len(pool))):
+            yield f"this excerpt stands in no source of the recipe:\n    " + "\n    ".join(needle)
+
+
+def transcripts(page):
+    """The (attributes, command, expected lines) of every console block, a command each."""
+    for info, block in re.findall(r"^```console([^\n]*)\n(.*?)^```", page, re.M | re.S):
+        command, lines = None, []
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                if command:
+                    yield info.split(), command, lines
+                command, lines = line[2:], []
+            elif command is None:
+                raise ValueError(f"a console block begins with a command, not with: {line}")
+            else:
+                lines.append(line)
+        if command is None:
+            raise ValueError("a console block without a command")
+        yield info.split(), command, lines
+
+
+def translated(command, known, build):
+    """A page's command as the environment and the argument list that the test runs, or None if it is not one that a
+    page may have: `scripts/run RECIPE ARGUMENTS` or `build/bin/PROGRAM ARGUMENTS`, with VARIABLE=value before it."""
+    words = shlex.split(command)
+    environment = {}
+    while words and (match := re.fullmatch(r"([A-Z_]+)=(.*)", words[0])):
+        environment[match[1]] = match[2]
+        words.pop(0)
+    if len(words) >= 2 and words[0] == "scripts/run" and words[1] in known:
+        return environment, known[words[1]].command(build, arguments=words[2:])
+    if words and (match := re.fullmatch(r"build/bin/(\w+)", words[0])):
+        return environment, [str(build / "bin" / match[1]), *words[1:]]
+    return None
+
+
+def structure_faults(page, folder):
+    headings = [heading.strip().lower() for heading in re.findall(r"^## (.+)$", page, re.M)]
+    if not re.match(r"# \S[^\n]*\n\n[^#|`\s]", page):
+        yield "the page does not start with a title and a summary"
+    for section in SECTIONS:
+        if section.lower() not in headings:
+            yield f"no section '{section}'"
+    if "```console" not in page:
+        yield "no transcript"
+    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)):
+        if not (folder / target).exists():
+            yield f"a link leads nowhere: {target}"
+
+
+def page_faults(recipe, build):
+    page = recipe.page.read_text()
+    yield from structure_faults(page, recipe.folder)
+    yield from excerpt_faults(page, [source.read_text() for source in recipe.sources()])
+    known = {other.name: other for other in cookbook.manifest(build)}
+    for attributes, command, expected in transcripts(page):
+        if "needs=cuda" in attributes and not pathlib.Path("/dev/nvidiactl").exists():
+            continue
+        if not (translation := translated(command, known, build)):
+            yield f"no test can run this command: {command}"
+            continue
+        environment, words = translation
+        result = run(words, environment)
+        wanted = next((int(word[5:]) for word in attributes if word.startswith("exit=")), 0)
+        if result.exit_code != wanted:
+            yield f"$ {command}: exit code {result.exit_code}, expected {wanted}"
+        for fault in transcript_faults(expected, result.text.splitlines(), "any-order" in attributes):
+            yield f"$ {command}: {fault}"
+
+
+# The program ---------------------------------------------------------------------------------------------------------
+
+def check_lines(text, word):
+    return [line for line in text.splitlines() if re.match(rf"{word} +\S", line)]
+
+
+def fault_faults(recipe, build):
+    """A recipe whose values are spoiled must fail every check that it passes otherwise."""
+    right, spoiled = run(recipe.command(build)), run(recipe.command(build), {"COOKBOOK_FAULT": "1"})
+    if right.exit_code == SKIPPED:
+        sys.exit(SKIPPED)
+    checks = len(check_lines(right.text, "ok"))
+    if right.exit_code != 0 or checks == 0 or check_lines(right.text, "FAIL"):
+        yield f"unspoiled: exit code {right.exit_code}, {checks} checks hold\n{right.text}"
+    if spoiled.exit_code != 1:
+        yield f"spoiled: exit code {spoiled.exit_code}, expected 1\n{spoiled.text}"
+    failed = len(check_lines(spoiled.text, "FAIL"))
+    if failed != checks or check_lines(spoiled.text, "ok"):
+        yield f"spoiled: {failed} of {checks} checks fail, expected all\n{spoiled.text}"
+
+
+def usage_faults(recipe, build):
+    """Help works; an unknown option, and each numeric option below, above, far above its range and with a word for a
+    value, is refused with exit code 2 and one line that names what is wrong."""
+    help_result = run(recipe.command(build, arguments=["--help"]))
+    if help_result.exit_code != 0 or "--help" not in help_result.text:
+        yield f"--help: exit code {help_result.exit_code}\n{help_result.text}"
+
+    options = re.findall(r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)", help_result.text, re.S)
+    attempts = [(["--no-such-option"], ["--no-such-option"])]
+    for name, lowest, highest in options:
+        below, above = f"{float(lowest) - 1:.0f}", f"{float(highest) * 2 + 1:.0f}"
+        for value in (below, above, "9" * 400, "many", "1x", ""):
+            attempts.append(([f"--{name}", value], [f"--{name}", value, lowest, highest]))
+    for name in re.findall(r"--([\w-]+) WORD", help_result.text):
+        attempts.append(([f"--{name}", "no-such-word"], [f"--{name}", "no-such-word"]))
+    for arguments, named in attempts:
+        result = run(recipe.command(build, arguments=arguments))
+        lines = result.text.splitlines()
+        shown = " ".join(arguments)[:60]
+        if result.exit_code != 2:
+            yield f"{shown}: exit code {result.exit_code}, expected 2"
+        if len(lines) != 1 or not all(text in lines[0] for text in named):
+            yield f"{shown}: expected one line that names {named}, got:\n{result.text}"
+
+
+def head_comment(source):
+    lines = []
+    for line in source.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line[2:].strip())
+    return lines
+
+
+def head_field(source, field):
+    """The values of the lines `// <field>: value` of a source's head comment."""
+    text = "\n".join(head_comment(source))
+    return re.findall(rf"^{re.escape(field)}: +(.+)$", text, re.M)
+
+
+def compile_line_faults(recipe, build):
+    """The compile lines of every program of the recipe work as written and make a program of that name."""
+    del build
+    programs = [source for source in recipe.sources() if source.suffix in (".cpp", ".cu")]
+    for source in programs:
+        lines = head_field(source, "Compile")
+        if not lines:
+            yield f"{source.name} has no line '// Compile: ...'"
+        for line in lines:
+            with tempfile.TemporaryDirectory() as scratch:
+                for folder in ("chapters", "common"):
+                    os.symlink(cookbook.ROOT / folder, pathlib.Path(scratch) / folder)
+                compiled = run(["sh", "-c", line], cwd=scratch, limit=110)
+                if compiled.exit_code != 0:
+                    yield f"{line}\n{compiled.text}"
+                elif not (pathlib.Path(scratch) / source.stem).exists():
+                    yield f"{line}: makes no {source.stem}"
+
+
+def symptom_faults(recipe, build, twin, sanitizer):
+    """A broken twin names its symptom in its head comment, one of
+
+        Symptom: hangs                         still runs after 3 seconds, having printed its first line
+        Symptom: exit N, prints "TEXT"         in a build without sanitizers
+        Symptom under thread: prints "TEXT"    in a build with that sanitizer, whatever the exit code but 0
+
+    and must show it within 10 runs, since a race may be lost by luck.
+    """
+    source = next(path for path in recipe.sources() if path.stem == twin)
+    plain, under = head_field(source, "Symptom"), head_field(source, f"Symptom under {sanitizer}")
+    symptom = (under if sanitizer and under else plain) or [""]
+    hangs = symptom[0].startswith("hangs")
+    code = re.search(r"exit (\d+)", symptom[0])
+    text = re.search(r'prints "([^"]+)"', symptom[0])
+    if not (hangs or text):
+        yield f"{source.name}: the head comment has no Symptom that this test knows: {symptom[0]}"
+        return
+    result = None
+    for _ in range(1 if hangs else 10):
+        result = run([str(build / "bin" / twin)], limit=3 if hangs else 30)
+        if hangs and result.timed_out and result.text:
+            return
+        if not hangs and not result.timed_out and text[1] in result.text and \
+                (result.exit_code == int(code[1]) if code else result.exit_code != 0):
+            return
+    yield f"symptom not seen: {symptom[0]}; exit code {result.exit_code}, timed out: {result.timed_out}\n{result.text}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=["page", "fault", "usage", "compile_line", "symptom"])
+    parser.add_argument("recipe")
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--twin")
+    parser.add_argument("--sanitizer", default="")
+    args = parser.parse_args()
+    recipe = next(recipe for recipe in cookbook.manifest(args.build) if recipe.name == args.recipe)
+    if args.kind == "symptom":
+        faults = symptom_faults(recipe, args.build, args.twin, args.sanitizer)
+    else:
+        check = {"page": page_faults, "fault": fault_faults, "usage": usage_faults, "compile_line": compile_line_faults}
+        faults = check[args.kind](recipe, args.build)
+    faults = list(faults)
+    for fault in faults:
+        print(f"{recipe.name}: {fault}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""The generic tests of a recipe must be able to fail: each is given a recipe that is right, and ones that lie."""
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import check_recipe  # noqa: E402
+import cookbook  # noqa: E402
+
+SOURCE = """\
+// A recipe
+//
+// Compile: true -o recipe
+// Run:     recipe
+
+int twice(int x) {
+  return x + x;
+}
+
+int main() {}
+"""
+
+PAGE = """\
+# Do a thing
+
+It does the thing.
+
+## Getting ready
+## How to do it
+
+```console
+$ scripts/run recipe
+started by process <pid>
+on <machine...>, GCC
+copied 3 files at 12.5 GB/s, 98 % of 4.1 ms
+ok    files: 3
+```
+
+## How it works
+
+```cpp
+int twice(int x) {
+  return x + x;
+```
+
+## What can go wrong
+## There's more
+## See also
+"""
+
+# What the program prints: other measured numbers than the page has.
+PROGRAM = """\
+started by process 4711
+on AMD EPYC, 2 threads, GCC
+copied 3 files at 7.25 GB/s, 101 % of 12 ms
+ok    files: 3
+"""
+
+
+class Case(unittest.TestCase):
+    """A tree with one recipe; the build folder holds a shell script in its executable's place."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(scratch.name)
+        self.addCleanup(setattr, cookbook, "ROOT", cookbook.ROOT)
+        cookbook.ROOT = self.root
+        self.build = self.root / "build"
+        (self.build / "bin").mkdir(parents=True)
+        self.recipe = cookbook.Recipe("recipe", "01_first")
+        self.recipe.folder.mkdir(parents=True)
+        (self.build / "recipes.tsv").write_text(
+            "name\tchapter\ttitle\tsummary\trun\tneeds\tmissing\nrecipe\t01_first\tt\ts\tplain\t\t\n")
+        self.write(SOURCE, PAGE)
+        self.program(PROGRAM)
+
+    def write(self, source, page):
+        (self.recipe.folder / "recipe.cpp").write_text(source)
+        self.recipe.page.write_text(page)
+
+    def script(self, text, name="recipe"):
+        path = self.build / "bin" / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def program(self, output, exit_code=0):
+        self.script(f"cat <<'END'\n{output}END\nexit {exit_code}\n")
+
+    def page_faults(self, old="", new=""):
+        self.assertIn(old, PAGE)
+        self.write(SOURCE, PAGE.replace(old, new, 1) if old else PAGE)
+        return list(check_recipe.page_faults(self.recipe, self.build))
+
+
+class Page(Case):
+    def test_true_with_other_measured_numbers(self):
+        self.assertEqual(self.page_faults(), [])
+
+    def test_wrong_text(self):
+        self.assertTrue(self.page_faults("copied 3 files", "moved 3 files"))
+
+    def test_wrong_number_without_unit(self):
+        self.assertTrue(self.page_faults("ok    files: 3", "ok    files: 4"))
+
+    def test_wrong_unit(self):
+        self.assertTrue(self.page_faults("12.5 GB/s", "12.5 MB/s"))
+        self.assertTrue(self.page_faults("4.1 ms", "4.1 s"))
+
+    def test_wrong_order(self):
+        lines = "copied 3 files at 12.5 GB/s, 98 % of 4.1 ms\nok    files: 3\n"
+        self.assertTrue(self.page_faults(lines, "".join(reversed(lines.splitlines(True)))))
+
+    def test_missing_line(self):
+        self.assertTrue(self.page_faults("ok    files: 3\n", ""))
+
+    def test_line_too_many(self):
+        self.assertTrue(self.page_faults("ok    files: 3\n", "ok    files: 3\nok    more: 1\n"))
+
+    def test_a_word_is_one_word(self):
+        self.assertTrue(self.page_faults("on <machine...>, GCC", "on <machine>, GCC"))
+
+    def test_wrong_excerpt(self):
+        self.assertTrue(self.page_faults("  return x + x;", "  return 2 * x;"))
+
+    def test_excerpt_in_another_order(self):
+        self.assertTrue(self.page_faults("int twice(int x) {\n  return x + x;", "  return x + x;\nint twice(int x) {"))
+
+    def test_excerpt_with_a_line_left_out(self):
+        self.assertTrue(self.page_faults("int twice(int x) {\n  return x + x;", "int twice(int x) {\n}"))
+
+    def test_excerpt_may_be_indented_otherwise(self):
+        self.assertEqual(self.page_faults("  return x + x;", "return x + x;"), [])
+
+    def test_any_order(self):
+        block = "```console\n$ scripts/run recipe\n" + PAGE.split("scripts/run recipe\n")[1].split("```")[0]
+        head, *lines = block.splitlines()[1:]
+        turned = "\n".join(["```console any-order", head, *reversed(lines)]) + "\n"
+        self.assertEqual(self.page_faults(block, turned), [])
+        self.assertTrue(self.page_faults(block, turned.replace("files: 3", "files: 4")))
+        self.assertTrue(self.page_faults(block, turned.replace("ok    files: 3\n", "")))
+        self.assertTrue(self.page_faults(block, turned + "ok    files: 3\n"))
+
+    def test_exit_code(self):
+        self.program(PROGRAM, exit_code=1)
+        self.assertTrue(self.page_faults())
+        self.assertEqual(self.page_faults("```console\n", "```console exit=1\n"), [])
+
+    def test_command_that_no_test_can_run(self):
+        self.assertTrue(self.page_faults("$ scripts/run recipe", "$ rm -rf /"))
+        self.assertTrue(self.page_faults("$ scripts/run recipe", "$ scripts/run recipes"))
+
+    def test_command_with_environment(self):
+        self.script('echo "$GREETING"\n')
+        block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
+        self.assertEqual(self.page_faults("$ scripts/run recipe\n" + block, "$ GREETING=hello build/bin/recipe\nhello\n"), [])
+
+    def test_missing_section(self):
+        self.assertTrue(self.page_faults("## See also\n", ""))
+
+    def test_missing_summary(self):
+        self.assertTrue(self.page_faults("It does the thing.\n\n", ""))
+
+    def test_link_that_leads_nowhere(self):
+        self.assertTrue(self.page_faults("It does", "It [does](../no_such/README.md)"))
+
+    def test_no_transcript(self):
+        self.assertTrue(self.page_faults("```console", "```text"))
+
+
+class Numbers(unittest.TestCase):
+    def test_units_and_their_multiples(self):
+        for unit in ("ns", "us", "ms", "s", "B", "KB", "MB", "GB", "MiB", "/s", "GB/s", "M/s", "x", "%", "GFLOP/s"):
+            self.assertTrue(check_recipe.same(f"it: 12.5 {unit}", f"it: 7 {unit}"), unit)
+            self.assertFalse(check_recipe.same(f"it: 12.5 {unit}", "it: 12.5 apples"), unit)
+
+    def test_a_number_without_unit_stands_for_itself(self):
+        self.assertFalse(check_recipe.same("it: 12", "it: 13"))
+        self.assertFalse(check_recipe.same("12 sheep", "13 sheep"))
+
+    def test_white_space_is_folded(self):
+        self.assertTrue(check_recipe.same("a   9 ms", "a 10 ms"))
+
+
+class Fault(Case):
+    def faults(self):
+        return list(check_recipe.fault_faults(self.recipe, self.build))
+
+    def test_right(self):
+        self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
+        self.assertEqual(self.faults(), [])
+
+    def test_a_verdict_that_is_dropped(self):
+        self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 0; }\necho "ok    a: 1"\n')
+        self.assertTrue(self.faults())
+
+    def test_a_check_that_cannot_fail(self):
+        self.script('echo "ok    b: 1"\n[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
+        self.assertTrue(self.faults())
+
+    def test_no_check_at_all(self):
+        self.script('[ "$COOKBOOK_FAULT" ] && exit 1\nexit 0\n')
+        self.assertTrue(self.faults())
+
+
+class Usage(Case):
+    HELP = '[ "$1" = --help ] && { echo "  --items N=3   how many (1 to 10)"; echo "  --help"; exit 0; }\n'
+
+    def faults(self, script):
+        self.script(script)
+        return list(check_recipe.usage_faults(self.recipe, self.build))
+
+    def test_right(self):
+        self.assertEqual(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10" >&2; exit 2\n'), [])
+
+    def test_value_out_of_range_taken(self):
+        self.assertTrue(self.faults(self.HELP + '[ "$1" = --items ] && exit 0\necho "$1" >&2; exit 2\n'))
+
+    def test_unknown_option_taken(self):
+        self.assertTrue(self.faults(self.HELP + '[ "$1" = --items ] && { echo "$1 $2: 1 to 10"; exit 2; }\nexit 0\n'))
+
+    def test_message_without_the_range(self):
+        self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: wrong" >&2; exit 2\n'))
+
+    def test_more_than_one_line(self):
+        self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10"; echo more; exit 2\n'))
+
+
+class CompileLine(Case):
+    def faults(self, line):
+        self.write(SOURCE.replace("true -o recipe", line), PAGE)
+        for folder in ("common",):
+            (self.root / folder).mkdir(exist_ok=True)
+        return list(check_recipe.compile_line_faults(self.recipe, self.build))
+
+    def test_right(self):
+        self.assertEqual(self.faults("g++ chapters/01_first/recipe/recipe.cpp -o recipe"), [])
+
+    def test_fails(self):
+        self.assertTrue(self.faults("g++ chapters/01_first/recipe/no_such.cpp -o recipe"))
+
+    def test_makes_another_program(self):
+        self.assertTrue(self.faults("g++ chapters/01_first/recipe/recipe.cpp -o other"))
+
+    def test_is_missing(self):
+        self.write(SOURCE.replace("Compile:", "Build:"), PAGE)
+        self.assertTrue(list(check_recipe.compile_line_faults(self.recipe, self.build)))
+
+
+class Symptom(Case):
+    def faults(self, symptom, script, sanitizer=""):
+        (self.recipe.folder / "recipe_twin.cpp").write_text(f"// A twin\n//\n{symptom}\n\nint main() {{}}\n")
+        self.script(script, "recipe_twin")
+        return list(check_recipe.symptom_faults(self.recipe, self.build, "recipe_twin", sanitizer))
+
+    def test_shown(self):
+        self.assertEqual(self.faults('// Symptom: exit 1, prints "lost"', "echo 3 lost; exit 1\n"), [])
+
+    def test_cured(self):
+        self.assertTrue(self.faults('// Symptom: exit 1, prints "lost"', "echo fine; exit 0\n"))
+
+    def test_other_exit_code(self):
+        self.assertTrue(self.faults('// Symptom: exit 1, prints "lost"', "echo 3 lost; exit 2\n"))
+
+    def test_hangs(self):
+        self.assertEqual(self.faults("// Symptom: hangs", "echo waiting; sleep 60\n"), [])
+
+    def test_does_not_hang(self):
+        self.assertTrue(self.faults("// Symptom: hangs", "echo waiting\n"))
+
+    def test_sanitizer_has_a_symptom_of_its_own(self):
+        lines = '// Symptom: exit 1, prints "lost"\n// Symptom under thread: prints "data race"'
+        self.assertEqual(self.faults(lines, "echo data race; exit 66\n", "thread"), [])
+        self.assertTrue(self.faults(lines, "echo data race; exit 0\n", "thread"))
+        self.assertTrue(self.faults(lines, "echo lost; exit 1\n", "thread"))
+
+    def test_none_named(self):
+        self.assertTrue(self.faults("//", "exit 1\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
