@@ -1,0 +1,32 @@
+// Deadlock, not met by luck
+//
+// Two threads take two locks in opposite orders, as in deadlock_deadlock.cpp, but the first has ended before the second
+// starts. Nothing hangs, and every test of this program passes. ThreadSanitizer notes in which order locks are taken
+// while others are held, finds the cycle, and names both places.
+//
+// Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/deadlock/deadlock_inversion.cpp -o deadlock_inversion
+// Run:     deadlock_inversion
+// Symptom: exit 0, prints "B held both"
+// Symptom under thread: prints "WARNING: ThreadSanitizer: lock-order-inversion (potential deadlock)"
+
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+std::mutex one, two;
+
+void take(const char* name, std::mutex& first, std::mutex& second) {
+  std::scoped_lock hold_first(first);
+  std::scoped_lock hold_second(second);
+  std::printf("%s held both\n", name);
+}
+
+}  // namespace
+
+int main() {
+  std::jthread(take, "A", std::ref(one), std::ref(two)).join();
+  std::jthread(take, "B", std::ref(two), std::ref(one)).join();
+}
