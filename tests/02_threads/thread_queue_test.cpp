@@ -200,8 +200,7 @@ TEST(thread_queue, join_returns_only_after_the_last_task_done) {
         EXPECT_TRUE(last);
       });
       for (int i = 0; i < 3; ++i) queue.get();
-      queue.task_done();
-      queue.task_done();
+      for (int i = 0; i < 2; ++i) queue.task_done();
       last = true;
       queue.task_done();
       EXPECT_THROW(queue.task_done(), std::logic_error);
