@@ -48,7 +48,7 @@ void Figures::print(const Verdict& verdict) const {
   const std::size_t column = unit_.name.size() + 8;
 
   println("");
-  println("On {}", machine());
+  println("On {}", machine_);
   println("{:<{}} {:>{}} {:>{}} {:>{}}{}{}", title_, width, "median", column, "lowest", column, "highest", column,
           limit_ >= 0 ? "  of limit" : "", peer_ >= 0 ? "   vs peer" : "");
   for (const Row& row : rows_) {
@@ -70,7 +70,7 @@ void Figures::print(const Verdict& verdict) const {
       record += fmt::format(R"(, "times_peer": {}, "peer": {})", better_by(row, peer), json_string(peer.name));
     }
     println("{}", line);
-    print_record(record + fmt::format(R"(, "machine": {}}})", json_string(machine())));
+    print_record(record + fmt::format(R"(, "machine": {}}})", json_string(machine_)));
   }
 }
 

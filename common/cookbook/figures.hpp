@@ -21,10 +21,15 @@ struct Unit {
 inline Unit rate(std::string name, double scale) { return {std::move(name), scale, false}; }
 inline Unit cost(std::string name, double scale) { return {std::move(name), scale, true}; }
 
+/// The machine and the compiler in one line, such as "AMD EPYC, 2 hardware threads, GCC 12.2.0".
+std::string machine();
+
 /// One table. The unit is fixed, not chosen by size, so that a page can quote it.
 class Figures {
  public:
-  Figures(std::string_view title, Unit unit) : title_(title), unit_(std::move(unit)) {}
+  /// `machine` is what the figures were measured on: this processor, unless a recipe names another, such as a GPU.
+  Figures(std::string_view title, Unit unit, std::string machine = cookbook::machine())
+      : title_(title), unit_(std::move(unit)), machine_(std::move(machine)) {}
 
   /// Adds a row: `timing` of a piece of work that handles `amount` of something (bytes, tasks, operations).
   void add(std::string_view name, const Timing& timing, double amount);
@@ -50,12 +55,10 @@ class Figures {
 
   std::string title_;
   Unit unit_;
+  std::string machine_;
   std::vector<Row> rows_;
   int limit_ = -1;  ///< index of a row, -1 for none
   int peer_ = -1;
 };
-
-/// The machine and the compiler in one line, such as "AMD EPYC, 2 hardware threads, GCC 12.2.0".
-std::string machine();
 
 }  // namespace cookbook

@@ -1,7 +1,5 @@
 #include "cookbook/options.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>

@@ -1,8 +1,9 @@
 /// Printing whole lines: one line, one write, so that threads and processes do not tear each other's lines.
 #pragma once
 
-#ifdef __CUDACC__
-// fmt 9 takes nvcc for a compiler without constexpr functions, and then does not compile as C++20.
+#ifdef __NVCC__
+// fmt 9 takes nvcc for a compiler without constexpr functions, and then does not compile as C++20. (nvcc defines this
+// for .cpp files too, and __CUDACC__ for .cu files alone.)
 #define FMT_USE_CONSTEXPR 1
 #endif
 #include <fmt/format.h>

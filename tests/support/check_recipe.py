@@ -284,6 +284,8 @@ def symptom_faults(recipe, build, twin, sanitizer):
     result = None
     for _ in range(1 if hangs else 10):
         result = run([str(build / "bin" / twin)], limit=3 if hangs else 30)
+        if result.exit_code == SKIPPED:
+            sys.exit(SKIPPED)
         if hangs and result.timed_out and result.text:
             return
         if not hangs and not result.timed_out and text[1] in result.text and \
