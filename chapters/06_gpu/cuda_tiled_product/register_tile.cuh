@@ -1,0 +1,44 @@
+/// What steps 3 to 5 have in common: a block of 256 threads computes 128 x 256 elements of the product, a thread 8
+/// x 16.
+#pragma once
+
+#include "matrix.cuh"
+
+constexpr int tile_rows = 128, tile_columns = 256;
+constexpr int tile_depth = 8;  ///< columns of A, and rows of B, that are in shared memory at a time
+constexpr int tile_threads = 256;
+constexpr int own_rows = 8, own_columns = 16;
+
+/// Where a thread's elements lie in the tile. Eight warps share the tile as 2 x 4 parts of 64 x 64 elements; the
+/// threads of a warp share its part as 8 x 4.
+struct Place {
+  int warp_row, warp_column;  ///< first row and column of the warp's part
+  int lane_row, lane_column;  ///< 0 to 7 and 0 to 3
+};
+
+inline __device__ Place place_of(int thread) {
+  const int warp = thread / 32, lane = thread % 32;
+  return {warp / 4 * 64, warp % 4 * 64, lane / 4, lane % 4};
+}
+
+/// Adds a column of A times a row of B to the thread's sums: 128 multiplications with 24 numbers.
+///
+/// The order goes down one column of sums and up the next. A register that two instructions in a row use is kept at the
+/// input of the arithmetic unit; without that, three numbers an instruction are more than the registers can deliver.
+inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], const float (&a)[own_rows],
+                                         const float (&b)[own_columns]) {
+#pragma unroll
+  for (int j = 0; j < own_columns; ++j) {
+#pragma unroll
+    for (int step = 0; step < own_rows; ++step) {
+      const int i = j % 2 == 0 ? step : own_rows - 1 - step;
+      sum[i][j] += a[i] * b[j];
+    }
+  }
+}
+
+/// Blocks for a product of n x n: whole tiles, into the zeros that fill up the matrices.
+inline dim3 tiles_for(int n) { return dim3((n + tile_columns - 1) / tile_columns, (n + tile_rows - 1) / tile_rows); }
+
+inline __device__ float4& as_four(float* first) { return *reinterpret_cast<float4*>(first); }
+inline __device__ const float4& as_four(const float* first) { return *reinterpret_cast<const float4*>(first); }
