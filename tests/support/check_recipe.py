@@ -158,7 +158,8 @@ def structure_faults(page, folder):
             yield f"no section '{section}'"
     if "```console" not in page:
         yield "no transcript"
-    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)):
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
+    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose):
         if not (folder / target).exists():
             yield f"a link leads nowhere: {target}"
 
