@@ -1,0 +1,27 @@
+# Of use to all scenes, which run beside a broker, as the command of broker.sh. What they write goes with its files.
+mkdir -p "$BROKER_FOLDER/scene"
+cd "$BROKER_FOLDER/scene" || exit 3
+
+worker() { exec task_queue_worker --broker "$BROKER" "$@"; }
+status() { task_queue_status --broker "$BROKER" "$@"; }
+
+# ask WHAT [OPTION ...]: posts a task; prints what became of it, after the word
+ask() {
+  local what=$1
+  shift
+  echo "$what: $(task_queue_client --broker "$BROKER" "$@" 2>&1 | grep -v '^posted')"
+}
+
+# post [OPTION ...]: posts a task, and waits for no result
+post() { task_queue_client --broker "$BROKER" --no-wait "$@" >/dev/null; }
+
+# await FILE REGEX [N]: waits until N lines of the file have it
+await() {
+  for ((i = 0; i < 1000; ++i)); do
+    [[ -f $1 && $(grep -cE -- "$2" "$1") -ge ${3:-1} ]] && return
+    sleep 0.03
+  done
+  echo "in vain: await $*"
+  cat "$1"
+  exit 9
+}
