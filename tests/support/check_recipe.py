@@ -284,7 +284,7 @@ def symptom_faults(recipe, build, twin, sanitizer):
         return
     result = None
     for _ in range(1 if hangs else 10):
-        result = run([str(build / "bin" / twin)], limit=3 if hangs else 30)
+        result = run(recipe.command(build, twin), limit=3 if hangs else 30)
         if result.exit_code == SKIPPED:
             sys.exit(SKIPPED)
         if hangs and result.timed_out and result.text:
