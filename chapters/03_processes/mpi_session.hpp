@@ -1,0 +1,116 @@
+/// What the MPI programs of this chapter share: begin and end, checked calls, the ranks' texts in order, one exit code.
+#pragma once
+
+#define OMPI_SKIP_MPICXX  // Open MPI's header has the C++ bindings still, which MPI 3 has removed
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "cookbook/print.hpp"
+#include "cookbook/verdict.hpp"
+
+/// Stands around every call of MPI. If the call fails, it names rank, call, error and line on standard error and ends
+/// all ranks with exit code 3.
+#define CHECK_MPI(call) ::mpi::check((call), #call, __FILE__, __LINE__)
+
+namespace mpi {
+
+/// MPI's text for what a call has returned, such as "MPI_ERR_RANK: invalid rank".
+inline std::string error_text(int error) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  return text;
+}
+
+inline void check(int error, std::string_view call, std::string_view file, int line) {
+  if (error == MPI_SUCCESS) return;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  cookbook::complain(fmt::format("rank {}: {}: {} ({}:{})", rank, call.substr(0, call.find('(')), error_text(error),
+                                 file.substr(file.rfind('/') + 1), line));
+  MPI_Abort(MPI_COMM_WORLD, 3);
+  std::_Exit(3);  // not reached; MPI_Abort is not declared as one that does not return
+}
+
+/// MPI from its beginning to its end. Made after Options::parse(), so that wrong options end the program before it.
+class Session {
+ public:
+  /// Ends the program with exit code 2 and a line if there are fewer ranks than `needed`.
+  explicit Session(int needed = 1) {
+    CHECK_MPI(MPI_Init(nullptr, nullptr));
+    // By default MPI ends the program itself at an error, with a page of text. Here its calls return the error.
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
+    CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
+    if (ranks_ >= needed) return;
+    if (rank_ == 0) {
+      cookbook::complain(fmt::format("{} ranks are needed, here are {}; start it with mpirun -n {} {}", needed, ranks_,
+                                     needed, cookbook::program_name()));
+    }
+    MPI_Finalize();
+    std::exit(2);
+  }
+  ~Session() { MPI_Finalize(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  int rank() const { return rank_; }    ///< the number of this process, from 0 on
+  int ranks() const { return ranks_; }  ///< how many processes there are
+
+  /// The texts of all ranks, in the order of the ranks, on rank 0; nothing on the others. Called by all.
+  std::vector<std::string> gather(const std::string& text) const {
+    const auto count = static_cast<std::size_t>(ranks_);
+    const int length = static_cast<int>(text.size());
+    std::vector<int> lengths(count), starts(count);  // stay 0 but on rank 0
+    CHECK_MPI(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+    std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
+    std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
+    CHECK_MPI(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0,
+                          MPI_COMM_WORLD));
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; rank_ == 0 && i < count; ++i) {
+      texts.push_back(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
+    }
+    return texts;
+  }
+
+  /// Rank 0 prints the texts of all ranks, in the order of the ranks. Called by all; an empty text prints nothing.
+  void print_in_order(const std::string& text) const {
+    for (const std::string& line : gather(text)) {
+      if (!line.empty()) cookbook::print_line(line);
+    }
+  }
+
+  /// Waits until all ranks have called it. MPI_Barrier keeps a core busy meanwhile; this one sleeps and looks every
+  /// millisecond, so that ranks with nothing to do take no time from those that are measured.
+  void meet_asleep() const {
+    MPI_Request barrier;
+    CHECK_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
+    for (;;) {
+      int all_here = 0;
+      CHECK_MPI(MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE));
+      if (all_here) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  /// What main returns: rank 0, which makes the checks, tells all others its exit code. Called by all.
+  int exit_code(const cookbook::Verdict& verdict) const {
+    int code = verdict.exit_code();
+    CHECK_MPI(MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return code;
+  }
+
+ private:
+  int rank_ = 0;
+  int ranks_ = 1;
+};
+
+}  // namespace mpi
