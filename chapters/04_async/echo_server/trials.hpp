@@ -1,0 +1,114 @@
+/// What the servers are tried with. A sturdy one is made from a port, the time-out of a silent client and the most
+/// clients at once.
+#pragma once
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "clients.hpp"
+#include "cookbook/verdict.hpp"
+#include "running.hpp"
+
+constexpr std::chrono::milliseconds patient(60'000), impatient(100);
+constexpr std::size_t most_clients = 10'000;
+
+/// Bytes of all values, a fixed sequence.
+inline std::string garbage(std::size_t count) {
+  std::mt19937 random(1);
+  std::string bytes(count, '\0');
+  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random() & 0xFF); });
+  return bytes;
+}
+
+inline bool echoes(Client& client, const std::string& message) {
+  return client.send(message) && client.receive(message.size()) == message;
+}
+
+/// Clients that behave, two at a time.
+template <typename Server>
+void try_plain_clients(cookbook::Verdict& verdict) {
+  Running<Server> running;
+  int right = 0;
+  for (int i = 0; i < 50; ++i) {
+    Client first(running.server.port()), second(running.server.port());
+    right += echoes(second, "two") + echoes(first, "one");
+  }
+  verdict.equal("clients that the plain server answers", right, 100);
+}
+
+template <typename Server>
+void try_odd_clients(cookbook::Verdict& verdict) {
+  Running<Server> running(0, patient, most_clients);
+  const unsigned short port = running.server.port();
+  const std::string message = garbage(60'000);
+
+  Client stuck(port);  // sends and never reads, until nothing more goes out; stays to the end of this function
+  stuck.flood();
+
+  Client rude(port);
+  verdict.that("bytes of all values come back", echoes(rude, message));
+
+  Client halved(port);
+  halved.send(message);
+  halved.end_stream();
+  verdict.that("a half-closed client gets its rest and the end", halved.receive(70'000) == message);
+
+  Client slow(port);
+  bool right = true;
+  for (const char byte : message.substr(0, 100)) right = echoes(slow, {byte}) && right;
+  verdict.that("a client that sends byte by byte is served", right);
+
+  for (int i = 0; i < 100; ++i) {
+    Client resetting(port);
+    resetting.send(message);
+    resetting.reset();
+  }
+  verdict.that("after 100 resets the server lives", echoes(slow, message));
+}
+
+template <typename Server>
+void try_a_crowd(cookbook::Verdict& verdict, int count) {
+  Running<Server> running(0, patient, most_clients);
+  std::vector<Client> crowd;
+  crowd.reserve(static_cast<std::size_t>(count));
+  const std::size_t before = mallinfo2().uordblks;
+  int answered = 0;
+  for (int i = 0; i < count; ++i) crowd.emplace_back(running.server.port());
+  for (Client& client : crowd) client.send("hello");
+  for (Client& client : crowd) answered += client.receive(5) == "hello";
+  const std::size_t memory = (mallinfo2().uordblks - before) / static_cast<std::size_t>(count);
+  running.end();
+  verdict.equal("clients at once", static_cast<int>(running.server.at_once), count);
+  verdict.equal("clients answered", answered, count);
+  // The buffer, the coroutine, an entry of the list; and a share of what the server has anyway.
+  verdict.within("bytes of memory a client", memory, 0U, 8192U + 65536U / static_cast<std::size_t>(count));
+}
+
+template <typename Server>
+void try_a_silent_client(cookbook::Verdict& verdict) {
+  Running<Server> running(0, impatient, most_clients);
+  Client silent(running.server.port()), stuck(running.server.port());
+  stuck.flood();
+  verdict.that("a silent client is shut out", silent.is_ended());
+  // end() returns when the last client has gone, so by then the other one is shut out, too.
+  running.end();
+  verdict.equal("clients shut out, with one that never reads", running.server.shut_out, 2);
+}
+
+template <typename Server>
+void try_to_drain(cookbook::Verdict& verdict) {
+  const std::string message = garbage(30'000);
+  Running<Server> running(0, patient, 2);
+  Client busy(running.server.port()), idle(running.server.port());
+  bool right = echoes(busy, "there?") && echoes(idle, "there?");
+  verdict.that("one client too many is turned away", Client(running.server.port()).is_ended());
+  busy.send(message);
+  running.end();
+  verdict.that("what was sent before the end is answered", busy.receive(message.size()) == message && right);
+  verdict.that("then all connections end", busy.is_ended() && idle.is_ended());
+}

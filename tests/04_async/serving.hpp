@@ -1,0 +1,96 @@
+/// A server of a recipe that runs until a signal, for tests that drive it from outside.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace test_support {
+
+class Serving {
+ public:
+  /// Starts the executable `name`, which prints its port after the last colon of its first line, and waits for that
+  /// line. If `files` is not 0, it gets no more file descriptors than that.
+  Serving(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0) {
+    const std::string path = bin() + "/" + name;
+    std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    process_ = fork();
+    if (process_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      signal(SIGINT, SIG_DFL);
+      dup2(ends[1], STDOUT_FILENO);
+      const rlimit limit = {files, files};
+      if (files > 0) setrlimit(RLIMIT_NOFILE, &limit);
+      execv(path.c_str(), argv.data());
+      _exit(127);
+    }
+    close(ends[1]);
+    out_ = ends[0];
+    const std::string line = read_line();
+    port = static_cast<unsigned short>(std::stoi(line.substr(line.rfind(':') + 1)));
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+  ~Serving() {
+    if (process_ > 0) {
+      kill(process_, SIGKILL);
+      waitpid(process_, nullptr, 0);
+    }
+    close(out_);
+  }
+
+  void send_signal(int signal) const { kill(process_, signal); }
+
+  /// The next line of its standard output; empty at the end, or after 30 seconds.
+  std::string read_line() {
+    std::string line;
+    pollfd waiting = {out_, POLLIN, 0};
+    for (char byte = 0; poll(&waiting, 1, 30'000) == 1 && read(out_, &byte, 1) == 1 && byte != '\n';) line += byte;
+    return line;
+  }
+
+  /// Waits for its end; the exit code, -N if signal N ended it, or 1000 if it has not ended after 30 seconds.
+  int exit_code() {
+    int status = 0;
+    const auto start = std::chrono::steady_clock::now();
+    while (waitpid(process_, &status, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(30)) return 1000;
+      usleep(1000);
+    }
+    process_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  /// Its resident memory in KiB, by /proc.
+  long resident() const {
+    std::ifstream status("/proc/" + std::to_string(process_) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("VmRSS:", 0) == 0) return std::stol(line.substr(6));
+    }
+    throw std::runtime_error("no VmRSS");
+  }
+
+  unsigned short port = 0;
+
+ private:
+  pid_t process_ = -1;
+  int out_ = -1;
+};
+
+}  // namespace test_support
