@@ -101,7 +101,7 @@ Result run_ranks(int ranks, const std::string& name, const std::vector<std::stri
 Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const Setting& setting) {
   std::vector<std::string> all = {bin()};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return run(std::string(COOKBOOK_CHAPTERS) + "/" + folder + "/run.sh", all, setting);
+  return run(std::string(COOKBOOK_RECIPES) + "/" + folder + "/run.sh", all, setting);
 }
 
 Result run(const std::string& name, const std::vector<std::string>& arguments, const Setting& setting) {
