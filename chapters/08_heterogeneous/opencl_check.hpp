@@ -1,0 +1,141 @@
+/// What every program of this chapter asks of OpenCL: the C++ interface, checked calls, devices, kernels from files.
+#pragma once
+
+// Kernels and calls of version 1.2, which every driver has. A call that fails throws cl::Error.
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#define CL_HPP_ENABLE_EXCEPTIONS
+#include <CL/opencl.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cookbook/print.hpp"
+#include "cookbook/verdict.hpp"
+
+/// Stands around every call of OpenCL and has the call's value. If the call fails, it names the call, the error and the
+/// line on standard error and ends the program with exit code 3.
+#define CHECK_CL(...) ::opencl::check([&]() -> decltype(auto) { return __VA_ARGS__; }, __FILE__, __LINE__)
+
+namespace opencl {
+
+/// The exit code of a recipe that found no device.
+constexpr int skipped = 77;
+
+/// The name of an error code, as far as the recipes have met it.
+inline std::string error_text(cl_int error) {
+  switch (error) {
+#define NAME_OF(code) \
+  case code:          \
+    return #code
+    NAME_OF(CL_DEVICE_NOT_AVAILABLE);
+    NAME_OF(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    NAME_OF(CL_OUT_OF_RESOURCES);
+    NAME_OF(CL_OUT_OF_HOST_MEMORY);
+    NAME_OF(CL_BUILD_PROGRAM_FAILURE);
+    NAME_OF(CL_INVALID_VALUE);
+    NAME_OF(CL_INVALID_KERNEL_NAME);
+    NAME_OF(CL_INVALID_ARG_SIZE);
+    NAME_OF(CL_INVALID_KERNEL_ARGS);
+    NAME_OF(CL_INVALID_WORK_GROUP_SIZE);
+    NAME_OF(CL_INVALID_BUFFER_SIZE);
+#undef NAME_OF
+    default:
+      return fmt::format("error {}", error);
+  }
+}
+
+[[noreturn]] inline void refused(const cl::Error& error, std::string_view file, int line) {
+  cookbook::complain(
+      fmt::format("{}: {} ({}:{})", error.what(), error_text(error.err()), file.substr(file.rfind('/') + 1), line));
+  std::exit(3);
+}
+
+template <typename Call>
+decltype(auto) check(Call call, std::string_view file, int line) {
+  try {
+    return call();
+  } catch (const cl::Error& error) {
+    refused(error, file, line);
+  }
+}
+
+/// Platform and device in one line, such as "NVIDIA CUDA, NVIDIA H200".
+inline std::string name_of(const cl::Device& device) {
+  const cl::Platform platform(CHECK_CL(device.getInfo<CL_DEVICE_PLATFORM>()));
+  return fmt::format("{}, {}", CHECK_CL(platform.getInfo<CL_PLATFORM_NAME>()),
+                     CHECK_CL(device.getInfo<CL_DEVICE_NAME>()));
+}
+
+/// The devices of all platforms (a platform is an installed driver), GPUs first; none if there is none.
+inline std::vector<cl::Device> devices() {
+  std::vector<cl::Platform> platforms;
+  try {
+    cl::Platform::get(&platforms);
+  } catch (const cl::Error& error) {
+    constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR of the loader
+    if (error.err() != no_platform) refused(error, __FILE__, __LINE__);
+  }
+  std::vector<cl::Device> found;
+  for (const bool gpu_wanted : {true, false}) {
+    for (const cl::Platform& platform : platforms) {
+      std::vector<cl::Device> some;
+      try {
+        platform.getDevices(CL_DEVICE_TYPE_ALL, &some);
+      } catch (const cl::Error& error) {
+        if (error.err() != CL_DEVICE_NOT_FOUND) refused(error, __FILE__, __LINE__);
+      }
+      for (const cl::Device& device : some) {
+        const bool gpu = (CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
+        if (gpu == gpu_wanted) found.push_back(device);
+      }
+    }
+  }
+  return found;
+}
+
+/// The exit code of a program without a device, which it says: skipped, unless a check made on the host has failed.
+inline int without_device(const cookbook::Verdict& verdict) {
+  cookbook::complain("skipped, no OpenCL device: install a driver, such as pocl-opencl-icd for the processor");
+  return verdict.passed() ? skipped : verdict.exit_code();
+}
+
+/// The kernel file of that name in the folder of `source`, for which a program gives its own __FILE__. So kernels are
+/// found wherever the program is started, as long as the sources lie where it was compiled.
+inline std::string beside(std::string_view source, std::string_view name) {
+  return std::filesystem::path(source).replace_filename(name).string();
+}
+
+/// The text of a kernel file. Ends the program with exit code 2 if it cannot be read.
+inline std::string read_kernels(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (text.view().empty()) {
+    cookbook::complain(fmt::format("cannot read kernels from {}", path));
+    std::exit(2);
+  }
+  return text.str();
+}
+
+/// Compiles `source` for the context's devices. If it does not compile, shows the compiler's log and ends the program
+/// with exit code 2.
+inline cl::Program build(const cl::Context& context, const std::string& source) {
+  cl::Program program = CHECK_CL(cl::Program(context, source));
+  try {
+    program.build("-cl-std=CL1.2");
+  } catch (const cl::BuildError& error) {
+    for (const auto& [device, log] : error.getBuildLog()) {
+      cookbook::complain(fmt::format("the kernels do not compile for {}:\n{}", name_of(device), log));
+    }
+    std::exit(2);
+  }
+  return program;
+}
+
+}  // namespace opencl
