@@ -115,6 +115,11 @@ class Page(Case):
         lines = "copied 3 files at 12.5 GB/s, 98 % of 4.1 ms\nok    files: 3\n"
         self.assertTrue(self.page_faults(lines, "".join(reversed(lines.splitlines(True)))))
 
+    def test_a_recipe_that_skips_itself_is_not_compared_but_its_page_still_is(self):
+        self.program("skipped, no device\n", exit_code=77)
+        self.assertEqual(self.page_faults(), [])
+        self.assertTrue(self.page_faults("return x + x;", "return 2 * x;"))
+
     def test_missing_line(self):
         self.assertTrue(self.page_faults("ok    files: 3\n", ""))
 
