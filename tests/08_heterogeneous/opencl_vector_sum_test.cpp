@@ -107,7 +107,8 @@ TEST(opencl_vector_sum, large_vectors_are_right_before_they_are_measured) {
 }
 
 TEST(opencl_vector_sum, without_a_device_it_is_skipped_with_a_reason) {
-  const auto result = run("opencl_vector_sum", {}, {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}}});
+  const auto result =
+      run("opencl_vector_sum", {}, {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}}});
   EXPECT_EQ(result.exit_code, skipped) << result.text();
   EXPECT_EQ(result.out.size(), 2U) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
@@ -116,7 +117,8 @@ TEST(opencl_vector_sum, without_a_device_it_is_skipped_with_a_reason) {
 
 TEST(opencl_vector_sum, a_wrong_sum_on_the_host_is_no_skip) {
   const auto result =
-      run("opencl_vector_sum", {}, {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"COOKBOOK_FAULT", "1"}}});
+      run("opencl_vector_sum", {},
+          {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}, {"COOKBOOK_FAULT", "1"}}});
   EXPECT_EQ(result.exit_code, 1) << result.text();
 }
 
