@@ -1,0 +1,108 @@
+/// What a value through a channel costs, beside channels of libraries.
+#pragma once
+
+#include <boost/asio.hpp>
+#include <boost/asio/experimental/channel.hpp>
+#include <boost/fiber/all.hpp>
+#include <coroutine>
+#include <string>
+
+#include "cookbook/figures.hpp"
+#include "process.hpp"
+
+/// A coroutine that is resumed by hand: the least that a change from one sequential program to another can cost.
+struct Resumable {
+  struct promise_type {
+    Resumable get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { throw; }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+/// One coroutine gives the values, the other takes them; both are resumed once for each value.
+inline long by_two_resumes(int values) {
+  int cell = 0;
+  long sum = 0;
+  const auto give = [](int& out, int count) -> Resumable {
+    for (out = 0; out < count; ++out) co_await std::suspend_always();
+  };
+  const auto take = [](const int& in, long& total) -> Resumable {
+    for (;;) {
+      total += in;
+      co_await std::suspend_always();
+    }
+  };
+  const Resumable giver = give(cell, values), taker = take(cell, sum);
+  for (int i = 0; i < values; ++i) {
+    giver.handle.resume();
+    taker.handle.resume();
+  }
+  giver.handle.destroy();
+  taker.handle.destroy();
+  return sum;
+}
+
+inline long by_our_channel(int values) {
+  long sum = 0;
+  Channel<int> channel("A");
+  const auto count = [values](Channel<int>::Writer& out) {
+    for (int i = 0; i < values; ++i) out(i);
+  };
+  const auto add = [&sum](Channel<int>::Reader& in) {
+    for (;;) sum += in();
+  };
+  parallel(process("counter", count, channel.writer()), process("adder", add, channel.reader()));
+  return sum;
+}
+
+/// Boost.Fiber's own channels: unbuffered, or with a buffer.
+template <typename BoostChannel>
+long by_boost(BoostChannel&& channel, int values) {
+  long sum = 0;
+  boost::fibers::fiber counter([&] {
+    for (int i = 0; i < values; ++i) channel.push(i);
+    channel.close();
+  });
+  boost::fibers::fiber adder([&] {
+    for (const int value : channel) sum += value;
+  });
+  counter.join();
+  adder.join();
+  return sum;
+}
+
+inline long by_asio(int values) {
+  namespace asio = boost::asio;
+  asio::io_context loop(1);
+  asio::experimental::channel<void(boost::system::error_code, int)> channel(loop, 0);
+  long sum = 0;
+  const auto count = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < values; ++i) co_await channel.async_send({}, i, asio::use_awaitable);
+  };
+  const auto add = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < values; ++i) sum += co_await channel.async_receive(asio::use_awaitable);
+  };
+  asio::co_spawn(loop, count, asio::detached);
+  asio::co_spawn(loop, add, asio::detached);
+  loop.run();
+  return sum;
+}
+
+inline void print_costs(int values, int repeats, cookbook::Verdict& verdict) {
+  const long expected = static_cast<long>(values) * (values - 1) / 2;
+  bool right = true;
+  const auto timing = [&](auto sum) { return cookbook::measure([&] { right = right && sum() == expected; }, repeats); };
+  cookbook::Figures costs("one value", cookbook::cost("ns", 1e-9));
+  costs.add_limit("two resumes of coroutines", timing([&] { return by_two_resumes(values); }), values);
+  costs.add("this channel", timing([&] { return by_our_channel(values); }), values);
+  costs.add_peer("Boost.Fiber, unbuffered",
+                 timing([&] { return by_boost(boost::fibers::unbuffered_channel<int>(), values); }), values);
+  costs.add("Boost.Fiber, buffer of 63",
+            timing([&] { return by_boost(boost::fibers::buffered_channel<int>(64), values); }), values);
+  costs.add("Asio, no buffer", timing([&] { return by_asio(values); }), values);
+  verdict.that("all sums of the values are right", right);
+  costs.print(verdict);
+}
