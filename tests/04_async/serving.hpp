@@ -19,6 +19,13 @@
 
 namespace test_support {
 
+/// How many times as much memory a program may need as it does without a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long memory_factor = 8;
+#else
+constexpr long memory_factor = 1;
+#endif
+
 class Serving {
  public:
   /// Starts the executable `name`, which prints its port after the last colon of its first line, and waits for that
