@@ -113,18 +113,26 @@ line timeout 20 remote_object_server --names "$names" --name "$(printf %256s x)"
       << result.text();
 }
 
-TEST(remote_object, garbage_silence_and_too_many_connections_do_not_end_a_server) {
+TEST(remote_object, garbage_does_not_end_a_server) {
   const auto result = scene(R"sh(
 for size in 1 7 8 100 100000; do head -c $size /dev/urandom > /dev/tcp/127.0.0.1/$port; done
 printf '\xff\xff\xff\x7f' > /dev/tcp/127.0.0.1/$port
 head -c 100000 /dev/zero > /dev/tcp/127.0.0.1/$port
-client --visitor "after garbage"
-kill $server_pid; files=32; start; heir_pid=$!; read -r text <&$out; port=${text##*:}
+client --visitor "after garbage")sh");
+  EXPECT_THAT(result.out, ElementsAre("Hi welcome after garbage")) << result.text();
+}
+
+TEST(remote_object, more_connections_than_a_server_may_have_wait) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
+#endif
+  const auto result = scene(R"sh(
+files=32; start --name crowded; heir_pid=$!; read -r text <&$out; port=${text##*:}
 for i in {1..100}; do exec {silent[i]}<> /dev/tcp/127.0.0.1/$port; done
-client --visitor x --patience-ms 100 | cut -d' ' -f2-4
+line client --object crowded --visitor x --patience-ms 100
 for i in {1..100}; do exec {silent[i]}>&-; done
-client --visitor "after silence")sh");
-  EXPECT_THAT(result.out, ElementsAre("Hi welcome after garbage", "no answer within", "Hi welcome after silence"))
+client --object crowded --visitor "after silence")sh");
+  EXPECT_THAT(result.out, ElementsAre("3: remote_object_client: no answer within 100 ms", "Hi welcome after silence"))
       << result.text();
 }
 

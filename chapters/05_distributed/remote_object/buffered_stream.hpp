@@ -5,7 +5,6 @@
 #include <kj/timer.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 /// Cap'n Proto writes each message when it is made, and reads one at a time. Here what is written is kept until the
@@ -25,7 +24,7 @@ class BufferedStream : public kj::AsyncIoStream {
 
   kj::Promise<size_t> tryRead(void* buffer, size_t least, size_t most) override {
     const size_t count = std::min(most, arrived_ - taken_);
-    std::memcpy(buffer, incoming_.data() + taken_, count);
+    std::copy_n(incoming_.data() + taken_, count, static_cast<kj::byte*>(buffer));
     taken_ += count;
     if (count >= least) return count;
     const auto rest = static_cast<kj::byte*>(buffer) + count;
@@ -36,7 +35,7 @@ class BufferedStream : public kj::AsyncIoStream {
         .then([this, count, rest, wanted = most - count](size_t arrived) {
           arrived_ = arrived;
           taken_ = std::min(wanted, arrived);
-          std::memcpy(rest, incoming_.data(), taken_);
+          std::copy_n(incoming_.data(), taken_, rest);
           return count + taken_;
         });
   }
