@@ -1,0 +1,59 @@
+/// Time for coroutines: real seconds at any scale, or a virtual clock on which nobody waits.
+#pragma once
+
+#include <boost/asio.hpp>
+#include <chrono>
+#include <map>
+
+/// Lets the coroutines of one loop sleep, by an asio::steady_timer each. A second of theirs takes `second`. If that is
+/// 0, the clock is virtual: whenever all of them sleep, run() sets it forward to the end of the next sleep.
+///
+/// Who wakes next does not depend on the load of the machine: a sleep is counted from the moment at which its coroutine
+/// was due, not at which it came to run, and of those that are due together the one that fell asleep first goes first.
+class LoopTime {
+ public:
+  LoopTime(boost::asio::io_context& loop, std::chrono::milliseconds second) : loop_(loop), second_(second) {}
+  LoopTime(const LoopTime&) = delete;
+  LoopTime& operator=(const LoopTime&) = delete;
+
+  /// Suspends the coroutine for so many seconds.
+  boost::asio::awaitable<void> sleep(double seconds) {
+    const double due = now_ + seconds;
+    boost::asio::steady_timer timer(loop_, Clock::time_point::max());
+    if (second_.count() > 0) {
+      // Asio promises no order for timers that are due at once. So each is a nanosecond later than the one before.
+      const auto turn = Clock::duration(++sleeps_);
+      timer.expires_at(start_ + std::chrono::duration_cast<Clock::duration>(due * second_) + turn);
+      co_await timer.async_wait(boost::asio::use_awaitable);
+      now_ = due;
+    } else {
+      sleepers_.emplace(due, &timer);
+      boost::system::error_code cancelled;  // which is how run() wakes it
+      co_await timer.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+    }
+  }
+
+  /// Seconds since the start, at which the coroutine that runs was due.
+  double now() const { return now_; }
+
+  /// Runs the loop until nothing is left to do.
+  void run() {
+    if (second_.count() > 0) loop_.run();
+    for (loop_.poll(); !sleepers_.empty(); loop_.poll()) {
+      const auto next = sleepers_.begin();
+      now_ = next->first;
+      next->second->cancel();
+      sleepers_.erase(next);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  boost::asio::io_context& loop_;
+  std::chrono::milliseconds second_;
+  Clock::time_point start_ = Clock::now();
+  int sleeps_ = 0;
+  double now_ = 0;
+  std::multimap<double, boost::asio::steady_timer*> sleepers_;  ///< by the end of the sleep; equal keys stay in order
+};
