@@ -101,6 +101,13 @@ class Session {
     }
   }
 
+  /// What main returns when the ranks cannot do what is asked for: rank 0 says why, and all end with exit code 2.
+  /// Called by all.
+  int refuse(std::string_view why) const {
+    if (rank_ == 0) cookbook::complain(why);
+    return 2;
+  }
+
   /// What main returns: rank 0, which makes the checks, tells all others its exit code. Called by all.
   int exit_code(const cookbook::Verdict& verdict) const {
     int code = verdict.exit_code();

@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 
 #include "cookbook/print.hpp"
 
@@ -18,7 +20,13 @@ bool speaks() {
 }
 
 [[noreturn]] void refuse(std::string_view message) {
-  if (speaks()) complain(message);
+  if (speaks()) {
+    complain(message);
+  } else {
+    // mpirun ends all ranks as soon as one has failed. So the others give the first one time to speak, and are ended
+    // then.
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+  }
   std::exit(2);
 }
 

@@ -1,0 +1,94 @@
+/// What the recipes of collective communication share: agreement of the ranks, and timing from 8 B to 16 MiB.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cookbook/figures.hpp"
+#include "mpi_session.hpp"
+
+namespace collective {
+
+/// The smallest and the largest of what the ranks have given. Called by all.
+inline std::pair<int, int> extremes(int value) {
+  const int both[] = {value, -value};
+  int smallest[2];
+  CHECK_MPI(MPI_Allreduce(both, smallest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  return {smallest[0], -smallest[1]};
+}
+
+/// The sum over all ranks, on every rank. Called by all.
+inline long sum(long value) {
+  long total = 0;
+  CHECK_MPI(MPI_Allreduce(&value, &total, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  return total;
+}
+
+/// Whether `holds` is true on every rank. Called by all.
+inline bool everywhere(bool holds) { return extremes(holds).first == 1; }
+
+/// `count` random numbers, the same for the same `seed`: what is sent when speed is measured.
+inline std::vector<std::uint64_t> random_numbers(std::size_t count, unsigned seed) {
+  std::vector<std::uint64_t> numbers(count);
+  std::generate(numbers.begin(), numbers.end(), std::mt19937_64(seed));
+  return numbers;
+}
+
+/// One way to do the job that is timed: `run` does it once, and is called by all ranks.
+struct Form {
+  std::string_view name;
+  std::function<void()> run;
+};
+
+/// One size at which forms are compared. Large ones are repeated less, so that a recipe ends within seconds.
+struct Size {
+  std::size_t bytes;
+  std::string_view name;
+  int calls;    ///< made in a row, as one measured run
+  int repeats;  ///< of the measured run
+};
+constexpr Size sizes[] = {
+    {8, "8 B", 20, 7},        {1 << 10, "1 KiB", 20, 7},  {64 << 10, "64 KiB", 10, 7},
+    {1 << 20, "1 MiB", 2, 5}, {16 << 20, "16 MiB", 1, 3},
+};
+
+/// How long `size.calls` calls of `work` take, each followed by a barrier: so none begins before all ranks have ended
+/// the one before, and the time is that until the last rank is done. Called by all; rank 0's timing counts.
+inline cookbook::Timing measure(const std::function<void()>& work, const Size& size) {
+  const auto calls = [&] {
+    for (int call = 0; call < size.calls; ++call) {
+      work();
+      CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    }
+  };
+  return cookbook::measure(calls, size.repeats, 0);
+}
+
+/// Adds the row that all others contain: the barrier alone.
+inline void add_barrier(cookbook::Figures& times) {
+  measure([] {}, sizes[0]);  // the first calls between two ranks also connect them
+  times.add("MPI_Barrier alone", measure([] {}, sizes[0]), sizes[0].calls);
+}
+
+/// Times all forms at one size, a row of `times` each. Before each form `prepare` spoils the results of the one before;
+/// after its first call, which is not measured, `right` says whether this rank has what it should have. Returns whether
+/// all have. Called by all ranks.
+inline bool compare(cookbook::Figures& times, const std::vector<Form>& forms, const Size& size,
+                    const std::function<void()>& prepare, const std::function<bool()>& right) {
+  bool all_right = true;
+  for (const Form& form : forms) {
+    prepare();
+    form.run();
+    all_right = everywhere(right()) && all_right;
+    times.add(fmt::format("{:>6}, {}", size.name, form.name), measure(form.run, size), size.calls);
+  }
+  return all_right;
+}
+
+}  // namespace collective
