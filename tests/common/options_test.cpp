@@ -86,7 +86,8 @@ void throw_system_error() {
   throw std::system_error(EAGAIN, std::generic_category(), "a thread");
 }
 
-// In a thread, since GoogleTest would catch it here. (Through noexcept GCC before 14 loses the exception in some builds.)
+// In a thread, since GoogleTest would catch it here. (Through noexcept GCC before 14 loses the exception in some
+// builds.)
 TEST(options, an_uncaught_exception_ends_with_3_and_its_reason) {
   EXPECT_EXIT(std::thread(throw_system_error).join(), testing::ExitedWithCode(3),
               "^[^\n]*a thread: Resource temporarily unavailable\n$");
