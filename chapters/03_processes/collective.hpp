@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -57,6 +58,13 @@ constexpr Size sizes[] = {
     {8, "8 B", 20, 7},        {1 << 10, "1 KiB", 20, 7},  {64 << 10, "64 KiB", 10, 7},
     {1 << 20, "1 MiB", 2, 5}, {16 << 20, "16 MiB", 1, 3},
 };
+
+inline std::vector<Size> sizes_up_to(std::size_t largest) {
+  std::vector<Size> chosen;
+  std::copy_if(std::begin(sizes), std::end(sizes), std::back_inserter(chosen),
+               [&](const Size& size) { return size.bytes <= largest; });
+  return chosen;
+}
 
 /// How long `size.calls` calls of `work` take, each followed by a barrier: so none begins before all ranks have ended
 /// the one before, and the time is that until the last rank is done. Called by all; rank 0's timing counts.

@@ -26,7 +26,7 @@ std::string checked(const Result& result, const std::string& what) {
 TEST(mpi_broadcast, all_have_the_roots_value_for_any_root_and_rank_count) {
   const std::vector<std::pair<int, int>> cases = {{10, 0}, {10, 7}, {9, 8}, {4, 1}, {1, 0}};
   for (const auto& [ranks, root] : cases) {
-    const auto result = run_ranks(ranks, "mpi_broadcast", {"--root", std::to_string(root)});
+    const auto result = run_ranks(ranks, "mpi_broadcast", {"--root", std::to_string(root), "--up-to", "8"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_THAT(result.lines_with("^process = "), testing::ElementsAreArray(shared_lines(ranks, root)));
 
@@ -43,7 +43,7 @@ TEST(mpi_broadcast, all_have_the_roots_value_for_any_root_and_rank_count) {
 }
 
 TEST(mpi_broadcast, a_tree_that_always_branches_in_two_takes_more_rounds_than_doubling) {
-  const auto result = run_ranks(7, "mpi_broadcast");  // 0 -> 1, 2 -> 3, 4, 5, 6
+  const auto result = run_ranks(7, "mpi_broadcast", {"--up-to", "8"});  // 0 -> 1, 2 -> 3, 4, 5, 6
   EXPECT_EQ(checked(result, "binary tree: rounds"), "4") << result.text();
   EXPECT_EQ(checked(result, "binomial tree: rounds"), "3") << result.text();
 }
@@ -76,7 +76,7 @@ TEST(mpi_broadcast, a_root_that_does_not_exist_is_refused) {
 }
 
 TEST(mpi_broadcast, a_failed_check_hides_the_figures) {
-  const auto result = run_ranks(4, "mpi_broadcast", {}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
+  const auto result = run_ranks(4, "mpi_broadcast", {"--up-to", "8"}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.lines_with(" us").empty()) << result.text();
 }

@@ -27,7 +27,7 @@ struct Expected {
 TEST(mpi_gather, the_root_has_the_squares_in_order_for_any_root_and_rank_count) {
   const std::vector<std::pair<int, int>> cases = {{5, 0}, {5, 4}, {9, 2}, {2, 1}, {1, 0}};
   for (const auto& [ranks, root] : cases) {
-    const auto result = run_ranks(ranks, "mpi_gather", {"--root", std::to_string(root)});
+    const auto result = run_ranks(ranks, "mpi_gather", {"--root", std::to_string(root), "--up-to", "8"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     const Expected expected(ranks, root);
     EXPECT_THAT(result.lines_with("receiving"), testing::ElementsAreArray(expected.lines)) << result.text();
@@ -42,7 +42,8 @@ TEST(mpi_gather, the_root_has_the_squares_in_order_for_any_root_and_rank_count) 
 
 TEST(mpi_gather, what_is_printed_is_what_was_received) {
   for (const int odd_one : {1, 3}) {
-    const auto result = run_ranks(5, "mpi_gather", {"--odd-one", std::to_string(odd_one), "--value", "99"});
+    const auto result =
+        run_ranks(5, "mpi_gather", {"--odd-one", std::to_string(odd_one), "--value", "99", "--up-to", "8"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_THAT(result.lines_with("receiving"), testing::ElementsAreArray(Expected(5, 0, odd_one).lines));
   }
@@ -51,7 +52,7 @@ TEST(mpi_gather, what_is_printed_is_what_was_received) {
 TEST(mpi_gather, lists_of_different_lengths_stand_one_after_another) {
   const std::string five = "1, 2, 2, 3, 3, 3, 4, 4, 4, 4";
   for (const std::string root : {"0", "2"}) {
-    const auto result = run_ranks(5, "mpi_gather", {"--root", root});
+    const auto result = run_ranks(5, "mpi_gather", {"--root", root, "--up-to", "8"});
     EXPECT_TRUE(result.has_line("ok    MPI_Gatherv of lists: [" + five + "]")) << result.text();
   }
 }
@@ -76,7 +77,7 @@ TEST(mpi_gather, ranks_that_do_not_exist_are_refused) {
 }
 
 TEST(mpi_gather, a_failed_check_hides_the_figures) {
-  const auto result = run_ranks(4, "mpi_gather", {}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
+  const auto result = run_ranks(4, "mpi_gather", {"--up-to", "8"}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.lines_with(" us").empty()) << result.text();
 }

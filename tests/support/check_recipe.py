@@ -23,6 +23,10 @@ UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
+# When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
+os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+
+
 class Result:
     def __init__(self, exit_code, text, timed_out):
         self.exit_code, self.text, self.timed_out = exit_code, text, timed_out

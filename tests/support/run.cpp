@@ -95,7 +95,9 @@ Result run_ranks(int ranks, const std::string& name, const std::vector<std::stri
   std::vector<std::string> all = {"--quiet", "--allow-run-as-root", "--oversubscribe",
                                   "-n",      std::to_string(ranks), bin() + "/" + name};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return run("/usr/bin/mpirun", all, setting);
+  Setting hasty = setting;  // when one rank has failed, mpirun would give the others a second to end by themselves
+  hasty.environment.emplace("OMPI_MCA_odls_base_sigkill_timeout", "0");
+  return run("/usr/bin/mpirun", all, hasty);
 }
 
 Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const Setting& setting) {

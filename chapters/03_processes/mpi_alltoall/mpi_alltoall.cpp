@@ -6,7 +6,7 @@
 // spread over the ranks, is transposed. The twin, mpi_alltoall_same_buffer.cpp, sends and receives in the same buffer.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
-// Run:     mpirun -n 5 mpi_alltoall [--block N] [--rows N]
+// Run:     mpirun -n 5 mpi_alltoall [--block N] [--rows N] [--up-to N]
 
 #include <algorithm>
 #include <cstdint>
@@ -112,11 +112,11 @@ void small_exchange(int block, const mpi::Session& session, cookbook::Verdict& v
 }
 
 /// From 8 B for one rank to 16 MiB for all of them together.
-void measure(int rank, int ranks, cookbook::Verdict& verdict) {
+void measure(int rank, int ranks, std::size_t up_to, cookbook::Verdict& verdict) {
   cookbook::Figures times("an all-to-all and a barrier", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
-  for (collective::Size size : collective::sizes) {
+  for (collective::Size size : collective::sizes_up_to(up_to)) {
     const bool largest = size.bytes == 16 << 20;
     const std::size_t length = std::max<std::size_t>(1, size.bytes / 8 / static_cast<std::size_t>(largest ? ranks : 1));
     const int count = static_cast<int>(length);
@@ -148,7 +148,7 @@ void measure(int rank, int ranks, cookbook::Verdict& verdict) {
     all_right = collective::compare(times, forms, size, prepare, right) && all_right;
   }
   if (rank != 0) return;
-  verdict.that("8 B for one to 16 MiB for all, in all three ways: each piece is where it belongs", all_right);
+  verdict.that("every size, all three ways: each piece is where it belongs", all_right);
   times.print(verdict);
 }
 
@@ -156,15 +156,17 @@ void measure(int rank, int ranks, cookbook::Verdict& verdict) {
 
 int main(int argc, char** argv) {
   int block = 1, rows = 400;
+  std::size_t up_to = 16 << 20;
   cookbook::Options options("Exchange pieces between all ranks, and transpose a matrix");
   options.add("block", block, "numbers that each rank sends to each", 1, 1000);
-  options.add("rows", rows, "rows of the large matrix on each rank", 1, 2000);
+  options.add("rows", rows, "rows of the large matrix on each rank", 1, 1000);
+  options.add("up-to", up_to, "largest size that is measured, in bytes", 8, 16 << 20);
   options.parse(argc, argv);
 
   const mpi::Session session;
   cookbook::Verdict verdict;
   small_exchange(block, session, verdict);
   transpose::check_and_measure(rows, session, verdict);
-  measure(session.rank(), session.ranks(), verdict);
+  measure(session.rank(), session.ranks(), up_to, verdict);
   return session.exit_code(verdict);
 }

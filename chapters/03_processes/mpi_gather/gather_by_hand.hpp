@@ -81,14 +81,13 @@ inline bool right(int mine, int root, const std::vector<int>& expected) {
   return collective::everywhere((rank != root || on_root) && round == expected);
 }
 
-/// Pieces of 8 B to 1 MiB a rank.
-inline void measure(int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+/// Pieces of 8 B and more a rank.
+inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Verdict& verdict) {
   cookbook::Figures to_root("a gather and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   cookbook::Figures to_all("an all-gather and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   collective::add_barrier(to_root);
   bool all_right = true;
-  for (const collective::Size& size : collective::sizes) {
-    if (size.bytes > 1 << 20) break;
+  for (const collective::Size& size : collective::sizes_up_to(up_to)) {
     const std::size_t length = size.bytes / 8, ranks = static_cast<std::size_t>(session.ranks());
     const auto rank = static_cast<std::ptrdiff_t>(session.rank());
     const std::vector<std::uint64_t> expected = collective::random_numbers(length * ranks, 1);
@@ -129,7 +128,7 @@ inline void measure(int root, const mpi::Session& session, cookbook::Verdict& ve
     all_right = collective::compare(to_all, gathers_to_all, size, prepare, right) && all_right;
   }
   if (session.rank() != 0) return;
-  verdict.that("8 B to 1 MiB a rank, in all six ways: the pieces are complete and in order", all_right);
+  verdict.that("every size, all six ways: the pieces are complete and in order", all_right);
   to_root.print(verdict);
   to_all.print(verdict);
 }

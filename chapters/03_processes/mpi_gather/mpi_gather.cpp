@@ -7,7 +7,7 @@
 // counts.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_gather/mpi_gather.cpp common/cookbook/*.cpp -lfmt -o mpi_gather
-// Run:     mpirun -n 5 mpi_gather [--root N] [--odd-one N] [--value N]
+// Run:     mpirun -n 5 mpi_gather [--root N] [--odd-one N] [--value N] [--up-to N]
 
 #include <algorithm>
 #include <numeric>
@@ -79,10 +79,12 @@ std::vector<int> list_of(int root, std::vector<int> list) {
 
 int main(int argc, char** argv) {
   int root = 0, odd_one = -1, value = 99;
+  std::size_t up_to = 1 << 20;
   cookbook::Options options("Collect a number of each rank on one of them");
   options.add("root", root, "the rank that collects", 0, 1'000'000);
   options.add("odd-one", odd_one, "a rank that has another number than the square, or -1 for none", -1, 1'000'000);
   options.add("value", value, "the number that it has", 0, 1'000'000);
+  options.add("up-to", up_to, "largest size that is measured, in bytes", 8, 1 << 20);
   options.parse(argc, argv);
 
   const mpi::Session session;
@@ -121,6 +123,6 @@ int main(int argc, char** argv) {
     verdict.that("MPI_Allgather gives the list to all", all_have_it);
     verdict.equal("MPI_Gatherv of lists", lists_at_root, expected_lists);
   }
-  gather_by_hand::measure(root, session, verdict);
+  gather_by_hand::measure(root, up_to, session, verdict);
   return session.exit_code(verdict);
 }

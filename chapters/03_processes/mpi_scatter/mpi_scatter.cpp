@@ -7,7 +7,7 @@
 // refuses it on the root alone, and the others wait for ever.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
-// Run:     mpirun -n 10 mpi_scatter [--items N] [--root N]
+// Run:     mpirun -n 10 mpi_scatter [--items N] [--root N] [--up-to N]
 
 #include <algorithm>
 #include <numeric>
@@ -114,9 +114,11 @@ void unequal_shares(int root, const mpi::Session& session, cookbook::Verdict& ve
 
 int main(int argc, char** argv) {
   int items = 10, root = 0;
+  std::size_t up_to = 1 << 20;
   cookbook::Options options("Deal out a list to the ranks");
   options.add("items", items, "length of the root's list; there must be as many ranks", 0, 1'000'000);
   options.add("root", root, "the rank that has the list", 0, 1'000'000);
+  options.add("up-to", up_to, "largest size that is measured, in bytes", 8, 1 << 20);
   options.parse(argc, argv);
 
   const mpi::Session session;
@@ -130,6 +132,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   unequal_shares(root, session, verdict);
-  scatter_by_hand::measure(root, session, verdict);
+  scatter_by_hand::measure(root, up_to, session, verdict);
   return session.exit_code(verdict);
 }

@@ -76,13 +76,12 @@ void tree(const std::vector<Value>& list, Value* mine, int count, MPI_Datatype t
   std::copy_n(held.begin(), count, mine);
 }
 
-/// Pieces of 8 B to 1 MiB a rank.
-inline void measure(int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+/// Pieces of 8 B and more a rank.
+inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Verdict& verdict) {
   cookbook::Figures times("a scatter and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
-  for (const collective::Size& size : collective::sizes) {
-    if (size.bytes > 1 << 20) break;
+  for (const collective::Size& size : collective::sizes_up_to(up_to)) {
     const std::size_t length = size.bytes / 8;
     const int count = static_cast<int>(length), ranks = session.ranks();
     const auto rank = static_cast<std::size_t>(session.rank());
@@ -101,7 +100,7 @@ inline void measure(int root, const mpi::Session& session, cookbook::Verdict& ve
     all_right = collective::compare(times, forms, size, prepare, right) && all_right;
   }
   if (session.rank() != 0) return;
-  verdict.that("8 B to 1 MiB a rank, in all four ways: each rank has its piece", all_right);
+  verdict.that("every size, all four ways: each rank has its piece", all_right);
   times.print(verdict);
 }
 
