@@ -86,11 +86,18 @@ class SmallPool {
     return false;
   }
 
+  static void run(std::vector<Task>& batch) {
+    for (Task& task : batch) {
+      task();
+      task = nullptr;  // what it holds is given back now, not when the next batch comes
+    }
+  }
+
   void work(std::size_t own) {
     std::vector<Task> batch;
     for (int idle = 0;;) {
       if (take_any(own, batch)) {
-        for (Task& task : batch) task();
+        run(batch);
         idle = 0;
       } else if (++idle < 20) {
         look_away();
@@ -99,7 +106,7 @@ class SmallPool {
         const unsigned wakes = wakes_;
         someone_sleeps_ = true;
         if (take_any(own, batch)) {
-          for (Task& task : batch) task();
+          run(batch);
         } else if (closed_) {
           return;
         } else {
