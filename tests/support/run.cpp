@@ -40,8 +40,15 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// Kills and reaps whatever the program left behind; its orphans' own children come up in the next round.
-int reap_leftovers() {
+/// Kills and reaps whatever the program left behind and is still there after `grace`; its orphans' own children come up
+/// in the next round.
+int reap_leftovers(std::chrono::milliseconds grace) {
+  const Clock::time_point end = Clock::now() + grace;
+  while (Clock::now() < end && !children().empty()) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    poll(nullptr, 0, 1);
+  }
   int count = 0;
   for (;;) {
     int status = 0;
@@ -137,6 +144,7 @@ Result run(const std::string& name, const std::vector<std::string>& arguments, c
   pollfd pipes[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   const Clock::time_point start = Clock::now();
   bool interrupted = setting.interrupt_after_ms < 0;
+  bool killed = setting.kill_after_ms < 0;
   bool ended = false;
   while (pipes[0].fd >= 0 || pipes[1].fd >= 0 || !ended) {
     if (poll(pipes, 2, 10) < 0 && errno != EINTR) refused("poll");
@@ -156,12 +164,16 @@ Result run(const std::string& name, const std::vector<std::string>& arguments, c
       ended = true;
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
       // What it left behind may hold the pipes open for ever.
-      result.left_behind = reap_leftovers();
+      result.left_behind = reap_leftovers(std::chrono::seconds(result.exit_code < 0 ? 1 : 0));
     }
     const auto passed = Clock::now() - start;
     if (!interrupted && passed >= std::chrono::milliseconds(setting.interrupt_after_ms)) {
       interrupted = true;
       kill(-child, SIGINT);
+    }
+    if (!killed && !ended && passed >= std::chrono::milliseconds(setting.kill_after_ms)) {
+      killed = true;
+      kill(child, SIGKILL);
     }
     if (!ended && !result.timed_out && passed >= setting.limit) {
       result.timed_out = true;

@@ -15,7 +15,8 @@ namespace test_support {
 struct Result {
   int exit_code = -1;            ///< as waitpid has it; -N if signal N ended the program
   bool timed_out = false;        ///< it ran past the limit and was killed, and its whole process group with it
-  int left_behind = 0;           ///< processes that it started and that were still there when it had ended; killed
+  int left_behind = 0;           ///< processes that it started and that were still there when it had ended (a second
+                                 ///< later if a signal ended it, since the kernel ends them then); killed
   std::vector<std::string> out;  ///< the lines of standard output
   std::vector<std::string> err;  ///< the lines of standard error
 
@@ -36,6 +37,7 @@ struct Setting {
   std::map<std::string, std::string> environment = {};  ///< added to the test's own
   std::chrono::milliseconds limit = std::chrono::seconds(30);
   int interrupt_after_ms = -1;  ///< if not negative, the program's process group gets SIGINT after this time, as Ctrl-C
+  int kill_after_ms = -1;       ///< if not negative, the program alone gets SIGKILL after this time
 };
 
 /// Runs the executable `name` of the build (or, with a slash in it, of that path) with `arguments`; standard input is

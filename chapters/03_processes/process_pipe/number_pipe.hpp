@@ -1,8 +1,7 @@
-/// Whole numbers through a pipe, and the end of a child: what the recipe and its broken twin share.
+/// Whole numbers through a pipe: what the recipe and its broken twin share.
 #pragma once
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cookbook/print.hpp"
@@ -31,11 +30,4 @@ inline bool read_number(int reading, long& number) {
     std::_Exit(3);
   }
   return count != 0;
-}
-
-/// Waits for the end of a child; its exit code, or -N if signal N ended it.
-inline int exit_code_of(pid_t child) {
-  int status = 0;
-  check(waitpid(child, &status, 0), "waitpid");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }

@@ -12,6 +12,7 @@
 
 #include <string>
 
+#include "child.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "number_pipe.hpp"
