@@ -6,31 +6,29 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "child.hpp"
+#include "../../03_processes/child.hpp"
 #include "cookbook/print.hpp"
 
 class BareEcho {
  public:
   BareEcho() {
-    const int listener = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+    const int listener = check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
     sockaddr_in address = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
     socklen_t size = sizeof address;
-    checked(bind(listener, reinterpret_cast<sockaddr*>(&address), size), "bind");
-    checked(listen(listener, 1), "listen");
-    checked(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+    check(bind(listener, reinterpret_cast<sockaddr*>(&address), size), "bind");
+    check(listen(listener, 1), "listen");
+    check(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
 
-    child_ = fork_child();
-    if (child_ == 0) {
+    child_ = start_child([&] {
       const int client = without_delay(accept(listener, nullptr, nullptr));
       char bytes[64];
       while (recv(client, bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes) {
         if (write(client, bytes, sizeof bytes) != sizeof bytes) break;
       }
-      _exit(0);
-    }
+    });
     close(listener);
-    server_ = without_delay(checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
-    checked(connect(server_, reinterpret_cast<sockaddr*>(&address), size), "connect");
+    server_ = without_delay(check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+    check(connect(server_, reinterpret_cast<sockaddr*>(&address), size), "connect");
   }
 
   ~BareEcho() {
@@ -45,17 +43,11 @@ class BareEcho {
 
   void there_and_back() {
     char bytes[64] = {};
-    checked(write(server_, bytes, sizeof bytes), "write");
+    check(write(server_, bytes, sizeof bytes), "write");
     if (recv(server_, bytes, sizeof bytes, MSG_WAITALL) != sizeof bytes) cookbook::system_refused("recv");
   }
 
  private:
-  template <typename Result>
-  static Result checked(Result result, const char* call) {
-    if (result < 0) cookbook::system_refused(call);
-    return result;
-  }
-
   /// Small messages leave at once, as Cap'n Proto's do.
   static int without_delay(int connection) {
     const int on = 1;

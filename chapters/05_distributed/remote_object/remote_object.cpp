@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "../child_program.hpp"
 #include "bare_echo.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/verdict.hpp"
 #include "greeting.hpp"
-#include "process.hpp"
 #include "proxy.hpp"
 #include "rates.hpp"
 
@@ -72,14 +72,14 @@ void use(kj::AsyncIoContext& io, const std::string& names_address, const std::st
                 error_of([&] { wait_for(io, kj::Promise(there->farewellMessageRequest().send()), patience); }),
                 "the object has no such method");
 
-  Process one("remote_object_client", {"--names", names_address, "--visitor", "Ada"});
-  Process other("remote_object_client", {"--names", names_address, "--visitor", "Grace"});
+  ChildProgram one({beside_this_program("remote_object_client"), "--names", names_address, "--visitor", "Ada"});
+  ChildProgram other({beside_this_program("remote_object_client"), "--names", names_address, "--visitor", "Grace"});
   verdict.equal("two other processes at once", Strings{one.line(), other.line()},
                 {"Hi welcome Ada", "Hi welcome Grace"});
 }
 
 /// The server is stopped, as if it hung; goes on; is killed; is started anew under the same name.
-void lose(kj::AsyncIoContext& io, const std::string& names_address, Process& server, cookbook::Verdict& verdict) {
+void lose(kj::AsyncIoContext& io, const std::string& names_address, ChildProgram& server, cookbook::Verdict& verdict) {
   Proxy<remote::NameServer> names(io, parse_address(names_address), patience);
   Proxy<remote::Greeting> greeting(io, look_up(io, names, "server", patience), patience);
   welcome(io, *greeting, "World");
@@ -96,7 +96,7 @@ void lose(kj::AsyncIoContext& io, const std::string& names_address, Process& ser
                 error_of([&] { Proxy<remote::Greeting> again(io, look_up(io, names, "server", patience), patience); }),
                 "the server is gone");
 
-  Process heir("remote_object_server", {"--names", names_address});
+  ChildProgram heir({beside_this_program("remote_object_server"), "--names", names_address});
   heir.line();
   Proxy<remote::Greeting> again(io, look_up(io, names, "server", patience), patience);
   verdict.equal("a new server under the same name", welcome(io, *again, "World"), "Hi welcome World");
@@ -115,9 +115,9 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   BareEcho echo;
-  Process name_server("remote_object_names", {});
+  ChildProgram name_server({beside_this_program("remote_object_names")});
   const std::string names_address = last_word(name_server.line());
-  Process server("remote_object_server", {"--names", names_address});
+  ChildProgram server({beside_this_program("remote_object_server"), "--names", names_address});
   const std::string ready = server.line();
   cookbook::println("{}", ready);
 
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   auto io = kj::setupAsyncIo();
   use(io, names_address, last_word(ready), verdict);
   lose(io, names_address, server, verdict);
-  Process fresh("remote_object_server", {"--names", names_address});
+  ChildProgram fresh({beside_this_program("remote_object_server"), "--names", names_address});
   const Address address = parse_address(last_word(fresh.line()));
   measure_rates(io, address, {fresh.pid(), echo.pid()}, echo, calls, repeats, verdict);
   return verdict.exit_code();

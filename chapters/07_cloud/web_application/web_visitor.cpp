@@ -9,7 +9,6 @@
 
 #include <sys/resource.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -92,7 +91,7 @@ void visit_at_the_end(cookbook::Verdict& verdict, const std::string& server) {
   bool right = receive_reply(idle).status == 200;
   half.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nha");
   right = receive_reply(half).status == 100 && right;  // so the server has seen the head
-  web.send_signal(SIGTERM);
+  web.send(SIGTERM);
   verdict.that("at SIGTERM an idle client is let go", right && idle.is_ended());
   half.send("lf");
   verdict.equal("a request that had begun is answered", receive_reply(half).text(), "200 half");
@@ -114,7 +113,7 @@ int main(int argc, char** argv) {
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
 
-  const std::string server = std::filesystem::read_symlink("/proc/self/exe").replace_filename("web_application");
+  const std::string server = beside_this_program("web_application");
   cookbook::Verdict verdict;
   {
     const WebServer web({server});
