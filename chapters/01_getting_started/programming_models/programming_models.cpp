@@ -178,9 +178,9 @@ Number read_only(Numbers a, Numbers b, std::size_t tasks) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t size = sanitized ? 1 << 16 : 1 << 23;
+  std::size_t size = 1 << 23;
   std::size_t tasks = std::max(2U, std::thread::hardware_concurrency());
-  int rounds = 9;
+  int rounds = sanitized ? 1 : 9;
   cookbook::Options options("Compute one dot product in four programming models");
   options.add("numbers", size, "numbers in each of the two rows", 1, 1UL << 28);
   options.add("tasks", tasks, "tasks, threads or processes that share the work", 1, 64);
