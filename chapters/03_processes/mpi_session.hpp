@@ -42,13 +42,20 @@ inline void check(int error, std::string_view call, std::string_view file, int l
 /// MPI from its beginning to its end. Made after Options::parse(), so that wrong options end the program before it.
 class Session {
  public:
-  /// Ends the program with exit code 2 and a line if there are fewer ranks than `needed`.
-  explicit Session(int needed = 1) {
-    CHECK_MPI(MPI_Init(nullptr, nullptr));
+  /// Ends the program with exit code 2 and a line if there are fewer ranks than `needed`. `threads` says which threads
+  /// are to call MPI: one alone, or with MPI_THREAD_MULTIPLE several at a time.
+  explicit Session(int needed = 1, int threads = MPI_THREAD_SINGLE) {
+    int granted = threads;
+    CHECK_MPI(MPI_Init_thread(nullptr, nullptr, threads, &granted));
     // By default MPI ends the program itself at an error, with a page of text. Here its calls return the error.
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
     CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
+    if (granted < threads) {
+      if (rank_ == 0) cookbook::complain("this MPI library does not let several threads call it at a time");
+      MPI_Finalize();
+      std::exit(3);
+    }
     if (ranks_ >= needed) return;
     if (rank_ == 0) {
       cookbook::complain(fmt::format("{} ranks are needed, here are {}; start it with mpirun -n {} {}", needed, ranks_,
