@@ -61,7 +61,7 @@ inline std::string or_else(const std::string& found, std::string_view otherwise)
 /// The first line that a shell command prints; empty if it prints none.
 inline std::string first_line_of(const std::string& command) {
   std::string line;
-  if (FILE* output = popen((command + " 2>/dev/null").c_str(), "r")) {
+  if (FILE* output = popen(("{ " + command + "; } 2>/dev/null").c_str(), "r")) {
     for (int next = 0; (next = fgetc(output)) != EOF && next != '\n';) line += static_cast<char>(next);
     pclose(output);
   }

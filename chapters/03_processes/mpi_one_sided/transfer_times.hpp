@@ -58,7 +58,7 @@ inline void ask_a_sleeper(const mpi::Session& session, cookbook::Verdict& verdic
     if (session.rank() == 0) window.at_home([&](std::span<int> mine) { counted = counted && mine[0] == 2; });
   }
   if (session.rank() != 0) return;
-  if (!why_not.empty()) cookbook::println("{}", why_not);
+  if (!why_not.empty()) cookbook::println("MPI_Win_create   cannot be had here ({})", why_not);
   verdict.that("the sleeper's counters are right", counted);
 }
 
