@@ -22,15 +22,26 @@ namespace {
 
 constexpr int tag = 1;
 
-/// One of the two ranks: what it gives its partner, and room for as much that comes from there.
+using watchdog::Noted;
+
+/// One of the two ranks: what it gives its partner, and room for as much that comes from there. Each call is noted for
+/// the watchdog.
 struct Side {
-  int partner;
-  std::string mine, theirs;
+  int partner = watchdog::nobody;
+  std::string mine = "", theirs = "";
+  watchdog::Calls calls = {};
 
   int size() const { return static_cast<int>(mine.size()); }
-  void send() { CHECK_MPI(MPI_Send(mine.data(), size(), MPI_CHAR, partner, tag, MPI_COMM_WORLD)); }
-  void ssend() { CHECK_MPI(MPI_Ssend(mine.data(), size(), MPI_CHAR, partner, tag, MPI_COMM_WORLD)); }
+  void send() {
+    const Noted note(calls, true, false);
+    CHECK_MPI(MPI_Send(mine.data(), size(), MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+  }
+  void ssend() {
+    const Noted note(calls, true, false);
+    CHECK_MPI(MPI_Ssend(mine.data(), size(), MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+  }
   void receive() {
+    const Noted note(calls, false, true);
     CHECK_MPI(MPI_Recv(theirs.data(), size(), MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   }
 };
@@ -52,12 +63,14 @@ void receive_first(Side& side) {
 }
 
 void both_in_one(Side& side) {
+  const Noted note(side.calls, true, true);
   CHECK_MPI(MPI_Sendrecv(side.mine.data(), side.size(), MPI_CHAR, side.partner, tag,    // what goes where
                          side.theirs.data(), side.size(), MPI_CHAR, side.partner, tag,  // what comes from where
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 void begin_both(Side& side) {
+  const Noted note(side.calls, true, true);
   MPI_Request requests[2];
   CHECK_MPI(MPI_Irecv(side.theirs.data(), side.size(), MPI_CHAR, side.partner, tag, MPI_COMM_WORLD, &requests[0]));
   CHECK_MPI(MPI_Isend(side.mine.data(), side.size(), MPI_CHAR, side.partner, tag, MPI_COMM_WORLD, &requests[1]));
@@ -67,7 +80,10 @@ void begin_both(Side& side) {
 void bsend_first(Side& side) {
   std::vector<char> lent(side.mine.size() + MPI_BSEND_OVERHEAD);
   CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
-  CHECK_MPI(MPI_Bsend(side.mine.data(), side.size(), MPI_CHAR, side.partner, tag, MPI_COMM_WORLD));
+  {
+    const Noted note(side.calls, true, false);
+    CHECK_MPI(MPI_Bsend(side.mine.data(), side.size(), MPI_CHAR, side.partner, tag, MPI_COMM_WORLD));
+  }
   side.receive();
   void* detached = nullptr;
   int size = 0;
@@ -85,25 +101,29 @@ class Exchanges {
   std::string operator()(Order of_rank_1, Order of_rank_5, int bytes) {
     const int rank = session_.rank();
     const std::string a(static_cast<std::size_t>(bytes), 'a'), b(a.size(), 'b'), empty(a.size(), '?');
-    side_ = rank == 1 ? Side{5, a, empty} : rank == 5 ? Side{1, b, empty} : Side{watchdog::nobody, "", ""};
-    const auto work = [&] { (rank == 1 ? of_rank_1 : of_rank_5)(side_); };
+    const bool takes_part = rank == 1 || rank == 5;
+    Side side{takes_part ? 6 - rank : watchdog::nobody, rank == 1 ? a : b, takes_part ? empty : ""};
+    const auto work = [&] { (rank == 1 ? of_rank_1 : of_rank_5)(side); };
     const auto help = [&] {  // one more message each way: now both threads find what they wait for, whatever it is
-      Side helper{side_.partner, side_.mine, empty};
+      Side helper{side.partner, side.mine, empty};
       both_in_one(helper);
     };
-    const std::string circle = watchdog::run(side_.partner, work, help, patience_, session_);
+    const std::string circle = watchdog::run(side.partner, side.calls, work, help, patience_, session_);
     const std::string& expected = rank == 1 ? b : rank == 5 ? a : "";
-    all_right_ = collective::everywhere(side_.theirs == expected) && all_right_;
+    all_right_ = collective::everywhere(side.theirs == expected) && all_right_;
+    lines_ = side.partner == watchdog::nobody ? ""
+                                              : fmt::format("\nsending data {} to process {}\ndata received is = {}",
+                                                            side.mine, side.partner, side.theirs);
     return circle.empty() ? "completes" : "hangs " + circle;
   }
 
-  const Side& last() const { return side_; }     ///< this rank's part in the last of them
-  bool all_right() const { return all_right_; }  ///< whether both received what they should, in each of them
+  const std::string& lines() const { return lines_; }  ///< this rank's part in the last of them
+  bool all_right() const { return all_right_; }        ///< whether both received what they should, in each of them
 
  private:
   const mpi::Session& session_;
   double patience_;
-  Side side_;
+  std::string lines_;
   bool all_right_ = true;
 };
 
@@ -199,12 +219,7 @@ int main(int argc, char** argv) {
   const int rank = session.rank();
   Exchanges exchange(session, patience_ms * 1e-3);
   exchange(receive_first, send_first, 1);  // the order that the source says hangs
-  const auto& [partner, mine, theirs] = exchange.last();
-  std::string lines = fmt::format("my rank is : {}", rank);
-  if (partner != watchdog::nobody) {
-    lines += fmt::format("\nsending data {} to process {}\ndata received is = {}", mine, partner, theirs);
-  }
-  session.print_in_order(lines);
+  session.print_in_order(fmt::format("my rank is : {}", rank) + exchange.lines());
 
   cookbook::Verdict verdict;
   all_orders(exchange, rank, large, verdict);

@@ -7,7 +7,7 @@
 // exchange. The twin, mpi_halo_exchange_early.cpp, does not wait for its end.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange
-// Run:     mpirun -n 4 mpi_halo_exchange [--rows N] [--columns N] [--steps N] [--side N] [--link-us N] [--timed-ranks N] [--out FILE.svg]
+// Run:     mpirun -n 4 mpi_halo_exchange [--rows N] [--columns N] [--steps N] [--out FILE.svg] [and those of --help]
 
 #include <algorithm>
 #include <cmath>

@@ -59,6 +59,7 @@ class Grid {
  public:
   /// With the temperatures of the start, frame included.
   Grid(const Plate& plate, const Area& area) : area_(area) {
+    cells_.reserve(static_cast<std::size_t>(area.rows() + 2) * static_cast<std::size_t>(stride()));
     for (int row = area.top - 1; row <= area.bottom; ++row) {
       for (int column = area.left - 1; column <= area.right; ++column) {
         cells_.push_back(plate.start(row, column, plate.rows, plate.columns));
@@ -70,6 +71,9 @@ class Grid {
   const double* at(int row, int column) const { return &cells_[index(row, column)]; }
 
   const Area& area() const { return area_; }
+  std::size_t bytes() const {
+    return cells_.size() * sizeof(double);
+  }                                                   ///< of all cells and the frame, from at(0, 0) on
   int stride() const { return area_.columns() + 2; }  ///< from a cell to the one below it
 
   /// How many cells have not the same bits as in `other`, which has the same area.

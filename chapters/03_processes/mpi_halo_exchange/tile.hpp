@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "../mpi_session.hpp"
 #include "cookbook/measure.hpp"
+#include "mpi_session.hpp"
 #include "plate.hpp"
 
 namespace halo {

@@ -3,6 +3,7 @@
 
 #include <semaphore.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -17,28 +18,32 @@ using Duration = std::chrono::nanoseconds;
 /// waiters, and when one of them has been killed it waits for the dead.
 class Condition {
  public:
-  /// Gives the lock back and sleeps until ready() holds, at most `limit`. Returns ready(), with the lock.
+  /// Gives the lock back and sleeps until ready() holds, at most `limit`. Returns ready(), with the lock. Returns early
+  /// if the lock's owner dies meanwhile, see hold.owner_died().
   template <typename Ready>
   bool wait_for(Hold& hold, Duration limit, Ready ready) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!ready()) {
+    while (!ready() && !hold.owner_died()) {
       const Duration left = deadline - std::chrono::steady_clock::now();
       if (left <= Duration::zero()) return false;
       const std::uint32_t seen = changes_;  // while the lock is held: a change after this line is seen by futex_wait
+      ++sleepers_;
       hold.unlock();
       futex_wait(changes_, seen, left);
+      --sleepers_;
       hold.lock();
     }
-    return true;
+    return ready();
   }
 
   void notify_all() {
     ++changes_;
-    futex_wake(changes_);
+    if (sleepers_ > 0) futex_wake(changes_);
   }
 
  private:
   FutexWord changes_ = 0;
+  std::atomic<int> sleepers_ = 0;  // spares calls; who is killed asleep stays counted, and costs calls for nothing
 };
 
 /// A flag for which one can wait.
