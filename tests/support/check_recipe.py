@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "
 import cookbook  # noqa: E402
 
 SKIPPED = 77
+BY_STEPS = pathlib.Path(__file__).resolve().parent / "by_steps"  # a g++ that compiles nothing twice
 SECTIONS = ["Getting ready", "How to do it", "How it works", "What can go wrong", "There's more", "See also"]
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|x|%|seconds|Hz|[kMG]Hz)")
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -269,7 +270,7 @@ def compile_line_faults(recipe, build):
             with tempfile.TemporaryDirectory() as scratch:
                 for folder in ("chapters", "common"):
                     os.symlink(cookbook.ROOT / folder, pathlib.Path(scratch) / folder)
-                compiled = run(["sh", "-c", line], cwd=scratch, limit=110)
+                compiled = run(["sh", "-c", line], {"PATH": f"{BY_STEPS}:{os.environ['PATH']}"}, cwd=scratch, limit=110)
                 if compiled.exit_code != 0:
                     yield f"{line}\n{compiled.text}"
                 elif not (pathlib.Path(scratch) / source.stem).exists():
