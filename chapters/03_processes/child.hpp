@@ -8,7 +8,7 @@
 #include <csignal>
 #include <type_traits>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// Starts a child process by fork. It does `work` and ends with the exit code that `work` returns, or with 0 if that
 /// returns nothing; an exception ends it with exit code 3 and one line. Returns its id.

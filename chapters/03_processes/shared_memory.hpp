@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// A T in memory that this process shares with every child that it makes by fork from now on: what one writes, all see.
 /// The mapping has no name, so it is gone with the last process that has it, and nothing can be left behind.

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// What a child said, and how it ended.
 struct Conversation {

@@ -27,8 +27,8 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
-#include "system_check.hpp"
 
 namespace {
 

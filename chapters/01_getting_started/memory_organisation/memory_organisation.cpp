@@ -27,11 +27,11 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "ladder.hpp"
 #include "pages.hpp"
 #include "sharing.hpp"
-#include "system_check.hpp"
 #include "topology.hpp"
 
 namespace {

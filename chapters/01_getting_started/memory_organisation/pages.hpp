@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 enum class Pages { small, huge };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cookbook/print.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// One end of a connection between two processes; counts what it sends.
 class Channel {

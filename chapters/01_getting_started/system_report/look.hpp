@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// What `look` returns, found out in a child process; "failed" if that does not end well within 10 seconds. A library
 /// that is loaded starts threads and takes memory, and a driver may hang or crash: none of that reaches this program.

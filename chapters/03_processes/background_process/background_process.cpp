@@ -24,10 +24,10 @@
 #include "child.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 #include "sign.hpp"
-#include "system_check.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// A sign that one process gives and another waits for. Made before the fork, it is in both. It is a pipe: the one who
 /// waits sees either a byte or, if all who could have given it have ended, the end of the pipe.

@@ -28,9 +28,9 @@ extern "C" {  // glibc 2.36 leaves that to who includes it, 2.37 does it itself
 #include "child.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
-#include "system_check.hpp"
 #include "workers.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 
 #include "child.hpp"
 #include "cookbook/print.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cookbook/figures.hpp"
+#include "cookbook/system_check.hpp"
 #include "mpi_session.hpp"
-#include "system_check.hpp"
 #include "tile.hpp"
 
 namespace halo {

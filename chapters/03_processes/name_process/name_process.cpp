@@ -24,11 +24,11 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "named_program.hpp"
 #include "names.hpp"
 #include "shared_memory.hpp"
-#include "system_check.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/system_check.hpp"
 #include "names.hpp"
-#include "system_check.hpp"
 
 /// Starts a program under a name: the first of its arguments is whatever its parent puts there. Its short name, its
 /// command line, and its first argument as it sees that itself.

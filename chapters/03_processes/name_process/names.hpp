@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// Sets the short name of this process: 15 characters. The system cuts off what is beyond, without a word.
 inline void set_short_name(const std::string& name) { check(prctl(PR_SET_NAME, name.c_str()), "prctl"); }

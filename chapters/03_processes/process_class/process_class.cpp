@@ -29,9 +29,9 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
-#include "system_check.hpp"
 
 namespace {
 

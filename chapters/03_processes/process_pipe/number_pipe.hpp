@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cookbook/print.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 struct Pipe {
   int reading;

@@ -18,9 +18,9 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "cookbook/verdict.hpp"
 #include "number_pipe.hpp"
-#include "system_check.hpp"
 
 namespace {
 

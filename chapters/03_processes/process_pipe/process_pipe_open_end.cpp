@@ -15,8 +15,8 @@
 #include "child.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "number_pipe.hpp"
-#include "system_check.hpp"
 
 int main(int argc, char** argv) {
   std::string keep = "numbers";

@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 #include "stream.hpp"
-#include "system_check.hpp"
 
 namespace queue_speed {
 

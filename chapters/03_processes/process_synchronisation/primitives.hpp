@@ -8,9 +8,9 @@
 #include <chrono>
 #include <ctime>
 
+#include "cookbook/system_check.hpp"
 #include "robust_mutex.hpp"
 #include "shared_futex.hpp"
-#include "system_check.hpp"
 
 using Duration = std::chrono::nanoseconds;
 

@@ -8,7 +8,7 @@
 #include <source_location>
 #include <stdexcept>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// Ends the program with exit code 3 if `error`, which a call of the pthread interface has returned, is not 0.
 inline void check_error(int error, const char* call, std::source_location where = std::source_location::current()) {

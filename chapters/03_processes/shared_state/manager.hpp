@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "child.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 struct Request {
   enum Operation : long { get, set, add, next } operation;

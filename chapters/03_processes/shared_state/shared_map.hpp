@@ -1,42 +1,33 @@
 /// A map in memory that processes share, and the lock that it needs.
 #pragma once
 
-#include <pthread.h>
+#include <fmt/format.h>
 
 #include <atomic>
 #include <boost/interprocess/allocators/allocator.hpp>
 #include <boost/interprocess/containers/map.hpp>
 #include <boost/interprocess/managed_external_buffer.hpp>
 #include <boost/interprocess/offset_ptr.hpp>
-#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
-#include "cookbook/print.hpp"
+#include "../process_synchronisation/robust_mutex.hpp"
 
 /// A map that lives, nodes and all, in its own 64 KiB; to be made as Shared<SharedMap>. There is one copy, and every
 /// process works on it.
 ///
 /// A process that is killed while it holds the lock blocks nobody. If it was only reading, the others go on. If it was
-/// changing the map, they get std::system_error from then on, for nobody knows what it has left.
+/// changing the map, they get std::runtime_error from then on, for nobody knows what it has left.
 class SharedMap {
  public:
   SharedMap() {
-    pthread_mutexattr_t kind;
-    note(pthread_mutexattr_init(&kind), "pthread_mutexattr_init");
-    note(pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED), "pthread_mutexattr_setpshared");
-    note(pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST), "pthread_mutexattr_setrobust");
-    note(pthread_mutex_init(&lock_, &kind), "pthread_mutex_init");
-    note(pthread_mutexattr_destroy(&kind), "pthread_mutexattr_destroy");
     // Divides memory_ into pieces, for the map and for each node. It has no lock of its own: ours guards it.
     boost::interprocess::managed_external_buffer heap(boost::interprocess::create_only, memory_, sizeof memory_);
     values_ = heap.construct<Map>("values")(heap.get_segment_manager());
   }
-  ~SharedMap() { pthread_mutex_destroy(&lock_); }
   SharedMap(const SharedMap&) = delete;
   SharedMap& operator=(const SharedMap&) = delete;
 
@@ -81,25 +72,19 @@ class SharedMap {
   /// Holds the lock while it lives.
   class Hold {
    public:
-    explicit Hold(SharedMap& map) : map_(map) {
-      const int error = pthread_mutex_lock(&map_.lock_);
-      if (error == EOWNERDEAD && !map_.changing_) {
-        note(pthread_mutex_consistent(&map_.lock_), "pthread_mutex_consistent");  // the dead was only reading
-        return;
-      }
-      // Given back without the call above, the lock refuses everybody from now on.
-      if (error == EOWNERDEAD) pthread_mutex_unlock(&map_.lock_);
-      note(error, "pthread_mutex_lock");
+    explicit Hold(SharedMap& map) : map_(map), hold_(map.lock_) {
+      if (!hold_.owner_died()) return;
+      // Given back without a repair, the lock refuses everybody from now on.
+      if (map_.changing_) throw std::runtime_error("a process died while it changed the map");
+      hold_.repaired();  // the dead was only reading
     }
-    ~Hold() {
-      map_.changing_ = false;
-      pthread_mutex_unlock(&map_.lock_);
-    }
+    ~Hold() { map_.changing_ = false; }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
    private:
     SharedMap& map_;
+    ::Hold hold_;
   };
 
  private:
@@ -107,13 +92,8 @@ class SharedMap {
   using Map = boost::interprocess::map<long, long, std::less<long>,
                                        boost::interprocess::allocator<std::pair<const long, long>, Heap>>;
 
-  /// Throws what a call of pthreads has returned, unless that is 0.
-  static void note(int error, const char* call) {
-    if (error != 0) throw std::system_error(error, std::generic_category(), call);
-  }
-
   alignas(64) std::byte memory_[64 << 10];
-  pthread_mutex_t lock_;
+  RobustMutex lock_;
   std::atomic<bool> changing_ = false;           // by the one who holds the lock
   boost::interprocess::offset_ptr<Map> values_;  // in memory_
 };

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 namespace smallest {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cookbook/print.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// The lines that `work` and all processes that it starts write to standard output, printed in their order when all of
 /// them have ended. They must fit into the pipe: nobody reads while they come.

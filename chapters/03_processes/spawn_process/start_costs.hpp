@@ -11,7 +11,7 @@
 
 #include "child.hpp"
 #include "cookbook/figures.hpp"
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// `bytes` of memory, all of it in use, as a large program's data is. It stands in pages of 4 KiB. The kernel keeps an
 /// entry of 8 bytes for each of them, and fork copies these entries.

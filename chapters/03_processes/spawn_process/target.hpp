@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "system_check.hpp"
+#include "cookbook/system_check.hpp"
 
 /// Says its number in one line. One write, and no buffer: a forked child would get a copy of what waits in the buffer.
 inline void called_function(int id) {
