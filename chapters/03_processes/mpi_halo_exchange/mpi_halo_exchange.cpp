@@ -3,8 +3,8 @@
 // Heat spreads over a plate: in each time step a cell takes a little of its four neighbours' temperatures. The plate is
 // cut into tiles, one for each rank. Cells at a tile's border have neighbours that another rank has, so before each
 // step the ranks exchange their border cells. While these are on their way, each rank works on the cells that need none
-// of them. The result has the same bits as that of the serial program, for any number of ranks. tile.hpp has the
-// exchange. The twin, mpi_halo_exchange_early.cpp, does not wait for its end.
+// of them. The result has the same bits as that of the serial program, for any number of ranks. The exchange and both
+// forms of a time step are in tile.hpp. The twin, mpi_halo_exchange_early.cpp, does not wait for the exchange's end.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange
 // Run:     mpirun -n 4 mpi_halo_exchange [--rows N] [--columns N] [--steps N] [--out FILE.svg] [and those of --help]
@@ -23,27 +23,6 @@
 #include "timing.hpp"
 
 namespace {
-
-/// Who has which cells, and who is whose neighbour. Returns the tiles of all ranks.
-std::vector<halo::Area> tell_tiles(const mpi::Session& session, const halo::Plate& plate) {
-  const halo::Topology topology(MPI_COMM_WORLD);
-  std::vector<halo::Area> tiles;
-  for (int rank = 0; rank < session.ranks(); ++rank) tiles.push_back(topology.part_of(plate, rank));
-
-  const halo::Area& tile = tiles[static_cast<std::size_t>(session.rank())];
-  std::string neighbours;
-  const auto tell = [&](const char* where, int rank) {
-    if (rank != MPI_PROC_NULL) neighbours += fmt::format(", {} {}", where, rank);
-  };
-  tell("above", topology.above);
-  tell("below", topology.below);
-  tell("left", topology.left);
-  tell("right", topology.right);
-  session.print_in_order(fmt::format("rank {}: rows {} to {}, columns {} to {}; neighbours{}", session.rank(), tile.top,
-                                     tile.bottom - 1, tile.left, tile.right - 1,
-                                     neighbours.empty() ? ": none" : neighbours.substr(1)));
-  return tiles;
-}
 
 /// The plate by 1, 2, ... ranks, in both forms, against the serial result; that is returned on rank 0.
 halo::Grid compare_bits(const mpi::Session& session, const halo::Plate& plate, int steps, cookbook::Verdict& verdict) {
@@ -66,6 +45,27 @@ halo::Grid compare_bits(const mpi::Session& session, const halo::Plate& plate, i
   verdict.equal("exchange, then work", then, std::vector<long>(then.size(), 0));
   verdict.equal("exchange during work", during, std::vector<long>(during.size(), 0));
   return expected;
+}
+
+/// Who has which cells, and who is whose neighbour. Returns the tiles of all ranks.
+std::vector<halo::Area> tell_tiles(const mpi::Session& session, const halo::Plate& plate) {
+  const halo::Topology topology(MPI_COMM_WORLD);
+  std::vector<halo::Area> tiles;
+  for (int rank = 0; rank < session.ranks(); ++rank) tiles.push_back(topology.part_of(plate, rank));
+
+  const halo::Area& tile = tiles[static_cast<std::size_t>(session.rank())];
+  std::string neighbours;
+  const auto tell = [&](const char* where, int rank) {
+    if (rank != MPI_PROC_NULL) neighbours += fmt::format(", {} {}", where, rank);
+  };
+  tell("above", topology.above);
+  tell("below", topology.below);
+  tell("left", topology.left);
+  tell("right", topology.right);
+  session.print_in_order(fmt::format("rank {}: rows {} to {}, columns {} to {}; neighbours{}", session.rank(), tile.top,
+                                     tile.bottom - 1, tile.left, tile.right - 1,
+                                     neighbours.empty() ? ": none" : neighbours.substr(1)));
+  return tiles;
 }
 
 /// A wave whose temperatures a formula gives.

@@ -96,21 +96,24 @@ class Tile {
     while (begun_.seconds() < link_) std::this_thread::yield();
   }
 
-  /// The whole tile; the cells that need no halo; those that do, in four strips.
   Area whole() const { return now_.area(); }
+
+  /// The cells that need no halo: all but those on the sides where there is a neighbour.
   Area inner() const {
     const auto [top, bottom, left, right] = now_.area();
-    return {top + 1, bottom - 1, left + 1, right - 1};
-  }
-  std::array<Area, 4> borders() const {
-    const auto [top, bottom, left, right] = now_.area();
-    return {{{top, top + 1, left, right},
-             {bottom - 1, bottom, left, right},
-             {top + 1, bottom - 1, left, left + 1},
-             {top + 1, bottom - 1, right - 1, right}}};
+    const auto strip = [](int neighbour) { return neighbour == MPI_PROC_NULL ? 0 : 1; };
+    return {top + strip(topology_.above), bottom - strip(topology_.below),  //
+            left + strip(topology_.left), right - strip(topology_.right)};
   }
 
-  const Topology& topology() const { return topology_; }
+  /// The others, in four strips, some of them perhaps empty.
+  std::array<Area, 4> borders() const {
+    const Area all = whole(), in = inner();
+    return {{{all.top, in.top, all.left, all.right},
+             {in.bottom, all.bottom, all.left, all.right},
+             {in.top, in.bottom, all.left, in.left},
+             {in.top, in.bottom, in.right, all.right}}};
+  }
 
   /// Computes the next temperatures of the cells of `area`.
   void work(const Area& area) { halo::work(now_, next_, area); }

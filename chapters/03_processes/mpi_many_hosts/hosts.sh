@@ -95,14 +95,17 @@ for i in 1 2 3; do
   echo "node$i $(cut -d ' ' -f 1,2 "$room/node$i.pub")" >>"$room/known_hosts"
   on "node$i" /usr/sbin/sshd -D -e -f "$room/sshd_config" -h "$room/node$i" 2>>"$room/log" </dev/null &
 done
-for i in 1 2 3; do
-  for ((wait = 0; wait < 100; ++wait)); do
-    on node1 ssh -F "$room/ssh_config" "node$i" true 2>"$room/refusal" && continue 2
+answers() {
+  for ((tries = 0; tries < 100; ++tries)); do
+    on node1 ssh -F "$room/ssh_config" "$1" true 2>"$room/refusal.$1" && return
     sleep 0.05
   done
-  complain "sshd does not answer on node$i: $(cat "$room/refusal" "$room/log")"
-  exit 3
-done
+  complain "sshd does not answer on $1: $(cat "$room/refusal.$1" "$room/log")"
+  return 3
+}
+asked=()
+for i in 1 2 3; do answers "node$i" & asked+=($!); done
+for question in "${asked[@]}"; do wait "$question" || exit 3; done
 
 # What mpirun must know of these hosts. On a cluster most of it is in a file of its administrator's.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

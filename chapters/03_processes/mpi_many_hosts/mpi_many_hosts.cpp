@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   std::string save_as, compare_with;
   bool check_options = false;
   cookbook::Options options("Spread heat over a plate whose tiles are on several hosts");
-  options.add("side", side, "rows and columns of the plate", 32, 2048);
+  options.add("side", side, "rows and columns of the plate", 16, 2048);
   options.add("steps", steps, "time steps", 0, 10'000);
   options.add("ranks-per-host", ranks_per_host, "ranks that are started on each host", 1, 8);
   options.add("save", save_as, "file for the plate after the last step");

@@ -34,8 +34,8 @@ class Dispatcher {
       : processes_(processes), keeper_(start_child([this] { return keep(*board_, processes_); })) {
     // If the keeper dies, its workers become children of this process, which reaps them.
     check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
-    while (static_cast<int>(workers().size()) < processes_ && !keeper_lost_)
-      wait_for_results(0);  // until all are hired
+    const auto all = static_cast<std::size_t>(processes_);
+    while (workers().size() < all && !keeper_lost_) wait_for_results(0);
     for (int i = 0; i < Board::places; ++i) free_.push_back(i);
     collector_ = std::jthread([this] { collect(); });  // after the fork: a child has none of its parent's threads
   }
