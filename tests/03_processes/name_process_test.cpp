@@ -58,7 +58,7 @@ TEST(name_process, the_names_are_seen_inside_in_proc_and_not_by_the_parent) {
 TEST(name_process, ps_shows_the_names) {
   const std::string script = test_support::bin() +
                              "/name_process --delay-ms 3000 >/dev/null & for i in $(seq 500); do "
-                             "seen=$(ps --ppid $! -o comm=,args= | tr -s ' ' | sort | tr '\\n' ';'); "
+                             "seen=$(ps --ppid $! -o comm= -o args= | tr -s ' ' | LC_ALL=C sort | tr '\\n' ';'); "
                              "case $seen in 'Process-2 Process-2'*'foo_process foo_process'*) "
                              "echo seen; break;; esac; sleep 0.01; done; kill $!";
   const auto result = run("/bin/sh", {"-c", script});
