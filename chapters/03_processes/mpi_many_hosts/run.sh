@@ -24,9 +24,9 @@ fi
 
 ranks=$2
 shift 2
-# Linux 6.18 was seen to give ranks that wait on one host both cores, and those on the other hosts none, now and then. So a
-# run that takes 15 s is given up (mpirun then ends with code 110) and started once more. And Open MPI 4.1 may warn that it
-# could not put ssh into a process group, when ssh has done so before it; that does no harm.
+# Linux 6.18 was seen to give ranks that wait on one host both cores, and those on the other hosts none, now and then.
+# So a run that takes 15 s is given up (mpirun then ends with code 110) and started once more. And Open MPI 4.1 may warn
+# that it could not put ssh into a process group, when ssh has done so before it; that does no harm.
 start() {
   local code limit
   for limit in 15 600; do
