@@ -1,37 +1,20 @@
 // Memory organisation: the program seen from outside. Catalogue: 1.C7 to 1.C11.
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using test_support::count;
+using test_support::Folder;
 using test_support::run;
+using test_support::text_of;
 namespace fs = std::filesystem;
-
-/// A folder of this test's own, and empty.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("memory_organisation_test_" + std::to_string(getpid()));
-  Folder() { fs::create_directory(path); }
-  ~Folder() { fs::remove_all(path); }
-};
-
-std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
-long count(const std::string& text, const std::string& part) {
-  long found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 test_support::Result run_quick(std::vector<std::string> arguments = {}) {
   arguments.insert(arguments.end(), {"--largest", "1"});

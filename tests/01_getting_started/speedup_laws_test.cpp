@@ -1,17 +1,17 @@
 // Speedup and its laws: the program seen from outside. Catalogue: 1.C23 to 1.C28.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using test_support::count;
+using test_support::Folder;
 using test_support::run;
+using test_support::text_of;
 namespace fs = std::filesystem;
 
 const std::vector<std::string> quick = {"--units", "200", "--rounds", "1"};
@@ -19,25 +19,6 @@ const std::vector<std::string> quick = {"--units", "200", "--rounds", "1"};
 test_support::Result run_quick(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), quick.begin(), quick.end());
   return run("speedup_laws", arguments);
-}
-
-/// A folder of this test's own, and empty.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("speedup_laws_test_" + std::to_string(getpid()));
-  Folder() { fs::create_directory(path); }
-  ~Folder() { fs::remove_all(path); }
-};
-
-std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
-long count(const std::string& text, const std::string& part) {
-  long found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 TEST(speedup_laws, formulas_give_the_numbers_that_are_known) {

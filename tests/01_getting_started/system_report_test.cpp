@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -15,15 +16,12 @@ using test_support::run;
 class Manifest {
  public:
   explicit Manifest(const std::string& rows) {
-    std::string folder = std::filesystem::temp_directory_path() / "system_report.XXXXXX";
-    folder_ = mkdtemp(folder.data());
     std::ofstream(path()) << "name\tchapter\ttitle\tsummary\trun\tneeds\tmissing\n" << rows;
   }
-  ~Manifest() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ / "recipes.tsv"; }
+  std::string path() const { return folder_.path / "recipes.tsv"; }
 
  private:
-  std::filesystem::path folder_;
+  test_support::Folder folder_;
 };
 
 TEST(system_report, tells_processors_compiler_and_standard) {
@@ -72,11 +70,11 @@ TEST(system_report, names_the_packages_that_recipes_wait_for) {
 
 TEST(system_report, a_library_that_is_not_there_is_no_failure) {
   // A library path in which every name that it loads is a text file.
-  const Manifest folder("");
+  const test_support::Folder folder;
   for (const char* name : {"libtbb.so.12", "libmpi.so.40", "librabbitmq.so.4", "libOpenCL.so.1", "libcuda.so.1"}) {
-    std::ofstream(std::filesystem::path(folder.path()).replace_filename(name)) << "no library";
+    std::ofstream(folder.path / name) << "no library";
   }
-  const std::string where = std::filesystem::path(folder.path()).parent_path();
+  const std::string where = folder.path;
   const auto result = run("system_report", {}, {.environment = {{"LD_LIBRARY_PATH", where}, {"PATH", where}}});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("(oneTBB|Cap'n Proto|RabbitMQ's client|OpenCL) +not found$").size(), 4U) << result.text();

@@ -5,10 +5,12 @@
 #include <iterator>
 #include <regex>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using test_support::Folder;
 using test_support::Result;
 using test_support::run_ranks;
 
@@ -49,23 +51,6 @@ std::vector<Tile> tiles_of(const Result& result) {
   }
   return tiles;
 }
-
-/// A new folder for the files of one test.
-class Scratch {
- public:
-  Scratch() {
-    std::string form = std::filesystem::temp_directory_path() / "mpi_halo_exchange_test.XXXXXX";
-    folder_ = mkdtemp(form.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(folder_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string file(const std::string& name) const { return folder_ / name; }
-
- private:
-  std::filesystem::path folder_;
-};
 
 std::vector<std::string> lines_with(const std::string& file, const std::string& word) {
   std::vector<std::string> found;
@@ -127,10 +112,10 @@ TEST(mpi_halo_exchange, each_cell_is_in_one_tile_and_neighbours_know_each_other)
 }
 
 TEST(mpi_halo_exchange, the_picture_is_the_same_for_any_number_of_ranks_but_for_the_tiles) {
-  const Scratch scratch;
+  const Folder scratch;
   std::vector<std::vector<std::string>> pictures;
   for (const int ranks : {1, 4}) {
-    const std::string file = scratch.file(std::to_string(ranks) + ".svg");
+    const std::string file = (scratch.path / (std::to_string(ranks) + ".svg")).string();
     Arguments arguments = plate(101, 151, 200);
     arguments.insert(arguments.end(), {"--out", file});
     const auto result = run_ranks(ranks, "mpi_halo_exchange", arguments);
@@ -175,13 +160,13 @@ TEST(mpi_halo_exchange, both_forms_and_all_numbers_of_ranks_are_timed) {
 }
 
 TEST(mpi_halo_exchange, a_failed_check_hides_figures_and_picture) {
-  const Scratch scratch;
+  const Folder scratch;
   Arguments arguments = plate(20, 20, 1);
-  arguments.insert(arguments.end(), {"--out", scratch.file("heat.svg")});
+  arguments.insert(arguments.end(), {"--out", (scratch.path / "heat.svg").string()});
   const auto result = run_ranks(4, "mpi_halo_exchange", arguments, {.environment = {{"COOKBOOK_FAULT", "1"}}});
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.lines_with("cells/s| us").empty()) << result.text();
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("heat.svg")));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path / "heat.svg"));
 }
 
 TEST(mpi_halo_exchange, an_interrupt_ends_all_ranks) {

@@ -100,8 +100,8 @@ void report_chapters(const std::filesystem::path& manifest) {
   for (const auto& [folder, subject] : about) {
     const auto found = chapters.find(folder);
     std::string state = "not in this build";
-    if (found != chapters.end()) state = fmt::format("{} of {} built", found->second.built, found->second.recipes);
     if (found != chapters.end()) {
+      state = fmt::format("{} of {} built", found->second.built, found->second.recipes);
       for (const auto& [packages, recipes] : found->second.missing) {
         state += fmt::format("; for {} more install {}", recipes, packages);
       }

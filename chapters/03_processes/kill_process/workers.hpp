@@ -1,7 +1,6 @@
 /// What the children of kill_process do: each holds a lock while it works, and has its own way with SIGTERM.
 #pragma once
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include "child.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
+#include "sign.hpp"
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
@@ -74,13 +74,8 @@ inline int work_stubbornly(Board& board, milliseconds time, const Tell& has_begu
 /// Starts a child with one of these, and returns when it has begun its work.
 template <typename Work>
 pid_t start(Work function, Board& board, milliseconds time) {
-  int ends[2];
-  check(pipe2(ends, O_CLOEXEC), "pipe2");
-  const pid_t child =
-      start_child([&] { return function(board, time, [&] { check(write(ends[1], "!", 1), "write"); }); });
-  close(ends[1]);
-  char mark = 0;
-  check(read(ends[0], &mark, 1), "read");  // at the latest, its death ends this wait
-  close(ends[0]);
+  Sign begun;
+  const pid_t child = start_child([&] { return function(board, time, [&] { begun.give(); }); });
+  begun.wait();  // at the latest, its death ends this wait
   return child;
 }
