@@ -1,11 +1,19 @@
-"""What the scripts and the tests share: where the recipes are, what they are called, how each is started."""
+"""What the scripts and the tests share: where the recipes are, what they are called, how each is started.
+
+Usage: cookbook.py MANIFEST    writes titles and summaries of the pages into the manifest that configure has made
+"""
 import dataclasses
 import difflib
+import os
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = (".cpp", ".cu", ".cl", ".hpp", ".cuh", ".capnp", ".sh", ".c")
+# For mpirun, wherever ranks are started: where libevent, on which it is built, uses epoll, it may write warnings of its
+# own to standard error. (OMPI_MCA_opal_event_include is for one of its two event loops alone.)
+os.environ["EVENT_NOEPOLL"] = "1"
 
 
 @dataclasses.dataclass
@@ -31,6 +39,11 @@ class Recipe:
         files = sorted(path for path in self.folder.rglob("*") if path.suffix in SOURCES)
         return sorted(files, key=lambda path: path.stem != self.name)
 
+    @property
+    def bench(self):
+        """The source of the measurement, or None if there is none."""
+        return next((path for path in self.sources() if path.stem == f"{self.name}_bench"), None)
+
     def command(self, build, program=None, arguments=()):
         """How one starts the recipe, or another program of its folder, from the build folder `build`."""
         executable = str(build / "bin" / (program or self.name))
@@ -44,9 +57,21 @@ class Recipe:
 
 
 def title_and_summary(page):
-    """The first heading of a page, and the paragraph below it as one line."""
-    match = re.match(r"# ([^\n]+)\n+([^\n#][^\n]*(?:\n[^\n#][^\n]*)*)\n", page.read_text() if page.exists() else "")
+    """The first heading of a page (its path, or its text) and the paragraph below it as one line; empty if missing."""
+    text = page if isinstance(page, str) else page.read_text() if page.exists() else ""
+    match = re.match(r"# ([^\n]+)\n+([^\n#|`\s][^\n]*(?:\n[^\n#][^\n]*)*)\n", text)
     return (match[1], match[2].replace("\n", " ")) if match else ("", "")
+
+
+def complete(manifest_file):
+    """Writes title and summary of every page into the manifest, whose lines have empty columns for them."""
+    header, *rows = manifest_file.read_text().splitlines()
+    lines = [header]
+    for row in rows:
+        columns = row.split("\t")
+        columns[2:4] = title_and_summary(Recipe(columns[0], columns[1]).page)
+        lines.append("\t".join(columns))
+    manifest_file.write_text("\n".join(lines) + "\n")
 
 
 def recipes():
@@ -80,3 +105,7 @@ def api_names(recipe):
     pattern = r"\b(?:(?:std|tbb|asio|boost|cub|thrust|cg)(?:::\w+)+|(?:pthread|MPI|cuda|cublas|cufft|curand|cl|nccl)_?\w+|" \
               r"(?<=::)[a-z_]\w+(?=\())"
     return sorted({name for source in recipe.sources() for name in re.findall(pattern, source.read_text())})
+
+
+if __name__ == "__main__":
+    complete(pathlib.Path(sys.argv[1]))

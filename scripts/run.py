@@ -19,10 +19,15 @@ def quietly(command, what):
     return done.stdout
 
 
-def configure():
-    if not (BUILD / "build.ninja").exists():
+def configure(again=False):
+    if again or not (BUILD / "build.ninja").exists():
         print(f"scripts/run: configuring {BUILD.name}/", file=sys.stderr)
         quietly(["cmake", "--preset", PRESET], "configuring")
+
+
+def has_target(name):
+    listed = quietly(["ninja", "-C", str(BUILD), "-t", "targets", "all"], "listing the targets")
+    return f"\n{name}: phony" in "\n" + listed
 
 
 def build(target):
@@ -70,21 +75,21 @@ def run_all():
         try:
             done = subprocess.run(recipe.command(BUILD), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, timeout=120)
-            verdict = {0: "ok", 77: "skipped"}.get(done.returncode, f"exit {done.returncode}")
+            outcome = {0: "ok", 77: "skipped"}.get(done.returncode, f"exit {done.returncode}")
             reason = "" if done.returncode == 0 else last_reason(done.stdout)
         except subprocess.TimeoutExpired:
-            verdict, reason = "timeout", "still running after 120 s"
-        rows.append((recipe, verdict, f"{time.monotonic() - start:.2f} s", reason))
+            outcome, reason = "timeout", "still running after 120 s"
+        rows.append((recipe, outcome, f"{time.monotonic() - start:.2f} s", reason))
 
-    print(f"{'recipe':<28} {'verdict':<8} {'time':>8}")
+    print(f"{'recipe':<28} {'outcome':<8} {'time':>8}")
     chapter = None
-    for recipe, verdict, seconds, reason in rows:
+    for recipe, outcome, seconds, reason in rows:
         if recipe.chapter != chapter:
             chapter = recipe.chapter
             print(chapter)
-        print(f"  {recipe.name:<26} {verdict:<8} {seconds:>8}  {reason}".rstrip())
-    failed = sum(verdict not in ("ok", "skipped") for _, verdict, _, _ in rows)
-    skipped = sum(verdict == "skipped" for _, verdict, _, _ in rows)
+        print(f"  {recipe.name:<26} {outcome:<8} {seconds:>8}  {reason}".rstrip())
+    failed = sum(outcome not in ("ok", "skipped") for _, outcome, _, _ in rows)
+    skipped = sum(outcome == "skipped" for _, outcome, _, _ in rows)
     print(f"{len(rows) - failed - skipped} ok, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

@@ -91,7 +91,7 @@ inline std::vector<Node> nodes() {
   return found;
 }
 
-/// The processors on which this thread may run: a container or `taskset` may leave it fewer than the machine has.
+/// The numbers of the processors on which this thread may run, in the order in which cookbook::pin() counts them.
 inline std::vector<int> allowed_processors() {
   std::vector<int> allowed;
   cpu_set_t set;
@@ -100,14 +100,6 @@ inline std::vector<int> allowed_processors() {
     if (CPU_ISSET(processor, &set)) allowed.push_back(processor);
   }
   return allowed;
-}
-
-/// Keeps this thread on these processors from now on; false if the system does not let it.
-inline bool stay_on(const std::vector<int>& processors) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int processor : processors) CPU_SET(processor, &set);
-  return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 }  // namespace topology

@@ -47,12 +47,12 @@ struct Form {
   std::function<void()> run;
 };
 
-/// One size at which forms are compared. Large ones are repeated less, so that a recipe ends within seconds.
+/// One size at which forms are compared. Large ones are run less often, so that a recipe ends within seconds.
 struct Size {
   std::size_t bytes;
   std::string_view name;
-  int calls;    ///< made in a row, as one measured run
-  int repeats;  ///< of the measured run
+  int calls;   ///< made in a row, as one measured run
+  int rounds;  ///< in which each form has one measured run
 };
 constexpr Size sizes[] = {
     {8, "8 B", 20, 7},        {1 << 10, "1 KiB", 20, 7},  {64 << 10, "64 KiB", 10, 7},
@@ -66,37 +66,44 @@ inline std::vector<Size> sizes_up_to(std::size_t largest) {
   return chosen;
 }
 
-/// How long `size.calls` calls of `work` take, each followed by a barrier: so none begins before all ranks have ended
-/// the one before, and the time is that until the last rank is done. Called by all; rank 0's timing counts.
-inline cookbook::Timing measure(const std::function<void()>& work, const Size& size) {
-  const auto calls = [&] {
-    for (int call = 0; call < size.calls; ++call) {
-      work();
-      CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    }
-  };
-  return cookbook::measure(calls, size.repeats, 0);
+/// A row for cookbook::measure_in_turns(): `size.calls` calls of `work`, each followed by a barrier. So none begins
+/// before all ranks have ended the one before, and the time is that until the last rank is done. `amount` is that of
+/// one call. All ranks measure the same rows; rank 0's timing counts.
+inline cookbook::Row row(std::string_view name, double amount, const Size& size, std::function<void()> work) {
+  return {std::string(name), amount * size.calls, [calls = size.calls, work = std::move(work)] {
+            for (int call = 0; call < calls; ++call) {
+              work();
+              CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+            }
+          }};
 }
 
 /// Adds the row that all others contain: the barrier alone.
 inline void add_barrier(cookbook::Figures& times) {
-  measure([] {}, sizes[0]);  // the first calls between two ranks also connect them
-  times.add("MPI_Barrier alone", measure([] {}, sizes[0]), sizes[0].calls);
+  times.measure({row("MPI_Barrier alone", 1, sizes[0], [] {})}, sizes[0].rounds);
 }
 
-/// Times all forms at one size, a row of `times` each. Before each form `prepare` spoils the results of the one before;
-/// after its first call, which is not measured, `right` says whether this rank has what it should have. Returns whether
-/// all have. Called by all ranks.
-inline bool compare(cookbook::Figures& times, const std::vector<Form>& forms, const Size& size,
-                    const std::function<void()>& prepare, const std::function<bool()>& right) {
-  bool all_right = true;
+/// Runs each form once: before it `prepare` spoils the results of the one before, after it `right` says whether this
+/// rank has what it should have. Returns whether all have. Called by all ranks.
+inline bool all_right(const std::vector<Form>& forms, const std::function<void()>& prepare,
+                      const std::function<bool()>& right) {
+  bool all = true;
   for (const Form& form : forms) {
     prepare();
     form.run();
-    all_right = everywhere(right()) && all_right;
-    times.add(fmt::format("{:>6}, {}", size.name, form.name), measure(form.run, size), size.calls);
+    all = everywhere(right()) && all;
   }
-  return all_right;
+  return all;
+}
+
+/// Checks all forms at one size as all_right() does, and then times them, a row of `times` each. Called by all ranks.
+inline bool compare(cookbook::Figures& times, const std::vector<Form>& forms, const Size& size,
+                    const std::function<void()>& prepare, const std::function<bool()>& right) {
+  const bool all = all_right(forms, prepare, right);
+  std::vector<cookbook::Row> rows;
+  for (const Form& form : forms) rows.push_back(row(fmt::format("{:>6}, {}", size.name, form.name), 1, size, form.run));
+  times.measure(rows, size.rounds);
+  return all;
 }
 
 }  // namespace collective

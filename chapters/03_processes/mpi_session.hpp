@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 
 /// Stands around every call of MPI. If the call fails, it names rank, call, error and line on standard error and ends
 /// all ranks with exit code 3.
@@ -116,8 +116,8 @@ class Session {
   }
 
   /// What main returns: rank 0, which makes the checks, tells all others its exit code. Called by all.
-  int exit_code(const cookbook::Verdict& verdict) const {
-    int code = verdict.exit_code();
+  int exit_code(const cookbook::Checks& checks) const {
+    int code = checks.exit_code();
     CHECK_MPI(MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return code;
   }

@@ -4,6 +4,7 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <map>
+#include <memory>
 
 /// Lets the coroutines of one loop sleep, by an asio::steady_timer each. A second of theirs takes `second`. If that is
 /// 0, the clock is virtual: whenever all of them sleep, run() sets it forward to the end of the next sleep.
@@ -16,20 +17,21 @@ class LoopTime {
   LoopTime(const LoopTime&) = delete;
   LoopTime& operator=(const LoopTime&) = delete;
 
-  /// Suspends the coroutine for so many seconds.
+  /// Suspends the coroutine for so many seconds. If it is cancelled meanwhile, throws operation_aborted.
   boost::asio::awaitable<void> sleep(double seconds) {
     const double due = now_ + seconds;
-    boost::asio::steady_timer timer(loop_, Clock::time_point::max());
+    const auto timer = std::make_shared<boost::asio::steady_timer>(loop_, Clock::time_point::max());
     if (second_.count() > 0) {
       // Asio promises no order for timers that are due at once. So each is a nanosecond later than the one before.
       const auto turn = Clock::duration(++sleeps_);
-      timer.expires_at(start_ + std::chrono::duration_cast<Clock::duration>(due * second_) + turn);
-      co_await timer.async_wait(boost::asio::use_awaitable);
+      timer->expires_at(start_ + std::chrono::duration_cast<Clock::duration>(due * second_) + turn);
+      co_await timer->async_wait(boost::asio::use_awaitable);
       now_ = due;
     } else {
-      sleepers_.emplace(due, &timer);
+      sleepers_.emplace(due, timer);
       boost::system::error_code cancelled;  // which is how run() wakes it
-      co_await timer.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+      co_await timer->async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+      if (now_ < due) throw boost::system::system_error(cancelled);  // by somebody else
     }
   }
 
@@ -41,8 +43,10 @@ class LoopTime {
     if (second_.count() > 0) loop_.run();
     for (loop_.poll(); !sleepers_.empty(); loop_.poll()) {
       const auto next = sleepers_.begin();
-      now_ = next->first;
-      next->second->cancel();
+      if (const auto timer = next->second.lock()) {  // else the sleep was cancelled
+        now_ = next->first;
+        timer->cancel();
+      }
       sleepers_.erase(next);
     }
   }
@@ -55,5 +59,6 @@ class LoopTime {
   Clock::time_point start_ = Clock::now();
   int sleeps_ = 0;
   double now_ = 0;
-  std::multimap<double, boost::asio::steady_timer*> sleepers_;  ///< by the end of the sleep; equal keys stay in order
+  /// By the end of the sleep; equal keys stay in order. The coroutine that sleeps has the timer.
+  std::multimap<double, std::weak_ptr<boost::asio::steady_timer>> sleepers_;
 };

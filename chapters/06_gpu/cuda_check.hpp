@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 
 /// Stands around every call of the CUDA runtime. If the call is refused, it names the call, the error and the line on
 /// standard error and ends the program with exit code 3. CUDA_CHECK(cudaGetLastError()) after each kernel launch tells
@@ -47,7 +47,7 @@ inline bool device_found() {
 }
 
 /// The exit code of a program without a device: skipped, unless one of the checks made on the host has failed.
-inline int without_device(const cookbook::Verdict& verdict) { return verdict.passed() ? skipped : verdict.exit_code(); }
+inline int without_device(const cookbook::Checks& checks) { return checks.passed() ? skipped : checks.exit_code(); }
 
 /// Device and CUDA version in one line, such as "NVIDIA H200, 132 multiprocessors, CUDA 13.0".
 inline std::string device() {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 
 /// Stands around every call of OpenCL and has the call's value. If the call fails, it names the call, the error and the
 /// line on standard error and ends the program with exit code 3.
@@ -100,9 +100,9 @@ inline std::vector<cl::Device> devices() {
 }
 
 /// The exit code of a program without a device, which it says: skipped, unless a check made on the host has failed.
-inline int without_device(const cookbook::Verdict& verdict) {
+inline int without_device(const cookbook::Checks& checks) {
   cookbook::complain("skipped, no OpenCL device: install a driver, such as pocl-opencl-icd for the processor");
-  return verdict.passed() ? skipped : verdict.exit_code();
+  return checks.passed() ? skipped : checks.exit_code();
 }
 
 /// The kernel file of that name in the folder of `source`, for which a program gives its own __FILE__. So kernels are

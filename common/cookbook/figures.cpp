@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 
 #include "cookbook/print.hpp"
@@ -12,65 +13,74 @@ namespace {
 
 /// Three significant digits, never an exponent: 0.123, 1.23, 12.3, 123, 1230.
 std::string three_digits(double value) {
-  const int magnitude = value > 0 ? static_cast<int>(std::floor(std::log10(value))) : 0;
+  const int magnitude = value > 0 && std::isfinite(value) ? static_cast<int>(std::floor(std::log10(value))) : 0;
   return fmt::format("{:.{}f}", value, std::clamp(2 - magnitude, 0, 9));
 }
 
 }  // namespace
+
+void Figures::measure(const std::vector<Row>& rows, int rounds) {
+  const std::vector<Timing> timings = measure_in_turns(rows, rounds);
+  for (std::size_t i = 0; i < rows.size(); ++i) add(rows[i].name, timings[i], rows[i].amount);
+}
 
 void Figures::add(std::string_view name, const Timing& timing, double amount) {
   const auto figure = [&](double seconds) {
     return (unit_.is_cost ? seconds / amount : amount / seconds) / unit_.scale;
   };
   const auto [lowest, highest] = std::minmax({figure(timing.minimum), figure(timing.maximum)});
-  rows_.push_back({std::string(name), figure(timing.median), lowest, highest, timing.repeats});
+  lines_.push_back({std::string(name), figure(timing.median), lowest, highest, timing.repeats});
 }
 
-void Figures::add_limit(std::string_view name, const Timing& timing, double amount) {
-  limit_ = static_cast<int>(rows_.size());
-  add(name, timing, amount);
+void Figures::percent_of(std::string_view row, std::string_view label) {
+  comparisons_.push_back({std::string(row), fmt::format("of {}", label.empty() ? row : label), true});
 }
 
-void Figures::add_peer(std::string_view name, const Timing& timing, double amount) {
-  peer_ = static_cast<int>(rows_.size());
-  add(name, timing, amount);
+void Figures::times(std::string_view row, std::string_view label) {
+  comparisons_.push_back({std::string(row), fmt::format("vs {}", label.empty() ? row : label), false});
 }
 
-double Figures::better_by(const Row& row, const Row& other) const {
-  return unit_.is_cost ? other.median / row.median : row.median / other.median;
+double Figures::speed_relative_to(const Line& line, std::string_view row) const {
+  for (const Line& other : lines_) {
+    if (other.name == row) return unit_.is_cost ? other.median / line.median : line.median / other.median;
+  }
+  throw std::logic_error(fmt::format("the table '{}' has no row '{}' to compare with", title_, row));
 }
 
-void Figures::print(const Verdict& verdict) const {
-  if (!verdict.passed() || rows_.empty()) return;
+void Figures::print(const Checks& checks) const {
+  if (!checks.passed() || lines_.empty()) return;
 
   std::size_t width = title_.size();
-  for (const Row& row : rows_) width = std::max(width, row.name.size());
+  for (const Line& line : lines_) width = std::max(width, line.name.size());
   const std::size_t column = unit_.name.size() + 8;
 
   println("");
   println("On {}", machine_);
-  println("{:<{}} {:>{}} {:>{}} {:>{}}{}{}", title_, width, "median", column, "lowest", column, "highest", column,
-          limit_ >= 0 ? "  of limit" : "", peer_ >= 0 ? "   vs peer" : "");
-  for (const Row& row : rows_) {
+  std::string head =
+      fmt::format("{:<{}} {:>{}} {:>{}} {:>{}}", title_, width, "median", column, "lowest", column, "highest", column);
+  for (const Comparison& comparison : comparisons_) head += fmt::format("  {:>8}", comparison.label);
+  println("{}", head);
+
+  for (const Line& line : lines_) {
     const auto cell = [&](double value) { return three_digits(value) + ' ' + unit_.name; };
-    std::string line = fmt::format("{:<{}} {:>{}} {:>{}} {:>{}}", row.name, width, cell(row.median), column,
-                                   cell(row.lowest), column, cell(row.highest), column);
-    std::string record = fmt::format(
-        R"({{"recipe": {}, "table": {}, "row": {}, "unit": {}, "median": {}, "lowest": {}, "highest": {}, "runs": {})",
-        json_string(program_name()), json_string(title_), json_string(row.name), json_string(unit_.name), row.median,
-        row.lowest, row.highest, row.repeats);
-    if (limit_ >= 0) {
-      const double share = better_by(row, rows_[static_cast<std::size_t>(limit_)]);
-      line += fmt::format("{:>8.0f} %", 100 * share);
-      record += fmt::format(R"(, "share_of_limit": {})", share);
+    std::string text = fmt::format("{:<{}} {:>{}} {:>{}} {:>{}}", line.name, width, cell(line.median), column,
+                                   cell(line.lowest), column, cell(line.highest), column);
+    std::string compared;
+    for (const Comparison& comparison : comparisons_) {
+      const double speed = speed_relative_to(line, comparison.row);
+      const std::string value =
+          comparison.percent ? fmt::format("{:.0f} %", 100 * speed) : fmt::format("{:.2f} x", speed);
+      text += fmt::format("  {:>{}}", value, std::max<std::size_t>(8, comparison.label.size()));
+      compared +=
+          fmt::format("{}{}: {}", compared.empty() ? "" : ", ", json_string(comparison.label), json_number(speed));
     }
-    if (peer_ >= 0) {
-      const Row& peer = rows_[static_cast<std::size_t>(peer_)];
-      line += fmt::format("{:>8.2f} x", better_by(row, peer));
-      record += fmt::format(R"(, "times_peer": {}, "peer": {})", better_by(row, peer), json_string(peer.name));
-    }
-    println("{}", line);
-    print_record(record + fmt::format(R"(, "machine": {}}})", json_string(machine_)));
+    println("{}", text);
+    print_record(fmt::format(
+        R"({{"recipe": {}, "table": {}, "row": {}, "unit": {}, "median": {}, "lowest": {}, "highest": {}, "runs": {}, )"
+        R"("compared": {{{}}}, "machine": {}}})",
+        json_string(program_name()), json_string(title_), json_string(line.name), json_string(unit_.name),
+        json_number(line.median), json_number(line.lowest), json_number(line.highest), line.repeats, compared,
+        json_string(machine_)));
   }
 }
 

@@ -1,12 +1,12 @@
-/// Tables of measured figures: each row a rate or a cost, with its spread, its limit and its peer.
+/// Tables of measured figures: a rate or a cost per row, with its spread, and how it compares with other rows.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/verdict.hpp"
 
 namespace cookbook {
 
@@ -31,34 +31,42 @@ class Figures {
   Figures(std::string_view title, Unit unit, std::string machine = cookbook::machine())
       : title_(title), unit_(std::move(unit)), machine_(std::move(machine)) {}
 
+  /// Measures the rows in turns (measure_in_turns) and adds them to the table.
+  void measure(const std::vector<Row>& rows, int rounds);
+
   /// Adds a row: `timing` of a piece of work that handles `amount` of something (bytes, tasks, operations).
   void add(std::string_view name, const Timing& timing, double amount);
 
-  /// The same; all rows then show their share of this figure, which the machine cannot exceed.
-  void add_limit(std::string_view name, const Timing& timing, double amount);
+  /// Adds a column "of <label>": each row's speed as a percentage of the speed of `row`, which is in the table or comes
+  /// later. The label is the row's name unless a shorter one is given.
+  void percent_of(std::string_view row, std::string_view label = "");
 
-  /// The same; all rows then show how many times as fast as this library's they are.
-  void add_peer(std::string_view name, const Timing& timing, double amount);
+  /// Adds a column "vs <label>": how many times as fast as `row` each row is.
+  void times(std::string_view row, std::string_view label = "");
 
-  /// Prints title, machine, method and rows, or under --json a record a row; nothing if a check has failed, since the
-  /// speed of a wrong result means nothing.
-  void print(const Verdict& verdict) const;
+  /// Prints machine, title and rows, or under --json a record per row; nothing if a check has failed, since the speed
+  /// of a wrong result means nothing. Throws std::logic_error if a column compares with a row that the table does not
+  /// have.
+  void print(const Checks& checks) const;
 
  private:
-  struct Row {
+  struct Line {
     std::string name;
     double median, lowest, highest;  ///< in the unit
     int repeats;
   };
+  struct Comparison {
+    std::string row, label;
+    bool percent;
+  };
 
-  double better_by(const Row& row, const Row& other) const;
+  double speed_relative_to(const Line& line, std::string_view row) const;
 
   std::string title_;
   Unit unit_;
   std::string machine_;
-  std::vector<Row> rows_;
-  int limit_ = -1;  ///< index of a row, -1 for none
-  int peer_ = -1;
+  std::vector<Line> lines_;
+  std::vector<Comparison> comparisons_;
 };
 
 }  // namespace cookbook

@@ -1,8 +1,11 @@
-/// Measuring time: a stopwatch, and repeated runs with their median.
+/// Measuring time: a stopwatch, and rows that take turns so that a change of the machine's speed meets all of them.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace cookbook {
@@ -25,30 +28,43 @@ struct Timing {
 };
 
 /// The timing of runs that took `seconds` each; at least one.
-inline Timing timing_of(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const std::size_t middle = seconds.size() / 2;
-  const double median = seconds.size() % 2 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
-  return {seconds.front(), median, seconds.back(), static_cast<int>(seconds.size())};
-}
+Timing timing_of(std::vector<double> seconds);
 
-/// Runs `work` `warm_up` times unmeasured, then `repeats` times measured.
-template <typename Work>
-Timing measure(Work&& work, int repeats = 9, int warm_up = 1) {
-  for (int i = 0; i < warm_up; ++i) work();
-  std::vector<double> seconds;
-  for (int i = 0; i < repeats; ++i) {
-    const Stopwatch watch;
-    work();
-    seconds.push_back(watch.seconds());
+/// One of several ways to do a job, to be measured beside the others.
+struct Row {
+  /// `work()` does the job once. If it returns nothing, the whole call is timed. If it returns a double, that is the
+  /// time in seconds: for work that a GPU's events or another process has timed, or that begins with a preparation.
+  template <typename Work>
+  Row(std::string name_, double amount_, Work work) : name(std::move(name_)), amount(amount_) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work&>>) {
+      run = [work = std::move(work)]() mutable {
+        const Stopwatch watch;
+        work();
+        return watch.seconds();
+      };
+    } else {
+      run = std::move(work);
+    }
   }
-  return timing_of(std::move(seconds));
-}
+
+  std::string name;
+  double amount;                ///< what one run handles: bytes, tasks, operations
+  std::function<double()> run;  ///< does the job once and returns the seconds that it took
+};
+
+/// Runs every row once without measuring, and then once in each of `rounds` rounds, in an order that changes from round
+/// to round (the same order in every process, so that MPI ranks can measure together). Returns a timing per row. The
+/// environment variable COOKBOOK_ROUNDS, which the tests set, is an upper limit for the number of rounds.
+std::vector<Timing> measure_in_turns(const std::vector<Row>& rows, int rounds);
 
 /// Makes the compiler believe that `value` is read here, so that it cannot remove the work that computed it.
 template <typename Value>
 inline void keep(const Value& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
+
+/// Ends the program with exit code 2 and one line on standard error if the machine has less than `bytes` of memory to
+/// give (MemAvailable of Linux). `what` names the option that asks for so much, such as "--size 1073741824".
+void require_memory(double bytes, const std::string& what);
 
 }  // namespace cookbook

@@ -65,8 +65,8 @@ struct Options::Parser {
   bool json = false;
 
   CLI::Option* take_text(std::string_view name, std::string_view meaning, const char* kind, std::string initial,
-                         std::function<void(const std::string&)> set) {
-    auto* option = app.add_option_function<std::string>(fmt::format("--{}", name), std::move(set), std::string(meaning))
+                         const std::function<void(const std::string&)>& set) {
+    auto* option = app.add_option_function<std::string>(fmt::format("--{}", name), set, std::string(meaning))
                        ->type_name(kind)
                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     return initial.empty() ? option : option->default_str(std::move(initial));

@@ -1,8 +1,9 @@
 #include "cookbook/print.hpp"
 
-#include <errno.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -55,6 +56,8 @@ std::string json_string(std::string_view text) {
   }
   return quoted + '"';
 }
+
+std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 std::string_view program_name() { return program_invocation_short_name; }
 

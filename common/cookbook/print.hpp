@@ -15,7 +15,8 @@
 namespace cookbook {
 
 /// Writes `line` and a line feed to standard output by one write call. Says nothing under --json, where standard
-/// output carries records alone. Ends the program with exit code 3 if standard output cannot be written.
+/// output carries records alone. Ends the program with exit code 3 if standard output cannot be written; a reader that
+/// has closed its end of a pipe ends it by SIGPIPE, as other programs.
 void print_line(std::string_view line);
 
 /// Formats as std::println of C++23 does, and writes the line as print_line() does.
@@ -35,6 +36,9 @@ void print_record(std::string_view record);
 
 /// `text` as a JSON string, quotes included.
 std::string json_string(std::string_view text);
+
+/// `value` as a JSON number; null for infinity and NaN, which JSON does not have.
+std::string json_number(double value);
 
 /// The name under which this program was started, without its folder.
 std::string_view program_name();

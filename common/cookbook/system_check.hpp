@@ -1,6 +1,7 @@
 /// Checking the calls of the system's C interface.
 #pragma once
 
+#include <cerrno>
 #include <source_location>
 
 #include "cookbook/print.hpp"
@@ -11,4 +12,12 @@ template <typename Result>
 Result check(Result result, const char* call, std::source_location where = std::source_location::current()) {
   if (result == Result(-1)) cookbook::system_refused(fmt::format("{} in line {}", call, where.line()));
   return result;
+}
+
+/// The same for a call that returns the error number, 0 if there is none, and does not set errno: those of pthread and
+/// of posix_spawn.
+inline void check_error(int error, const char* call, std::source_location where = std::source_location::current()) {
+  if (error == 0) return;
+  errno = error;
+  cookbook::system_refused(fmt::format("{} in line {}", call, where.line()));
 }

@@ -69,7 +69,7 @@ double rate(const test_support::Result& result, const std::string& form) {
   return found.size() == 1 ? std::stod(found[0]) : -1;
 }
 
-TEST(flynn_taxonomy, vectors_are_a_multiple_as_fast_as_single_numbers) {
+TEST(flynn_taxonomy_timing, vectors_are_a_multiple_as_fast_as_single_numbers) {
   const auto result = run("flynn_taxonomy");
   const auto lanes = result.captures("a vector here has (\\d+) lanes");
   ASSERT_EQ(lanes.size(), 1U) << result.text();

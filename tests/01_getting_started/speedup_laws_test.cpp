@@ -1,18 +1,11 @@
 // Speedup and its laws: the program seen from outside. Catalogue: 1.C23 to 1.C28.
 
-#include <algorithm>
-#include <filesystem>
-
-#include "support/files.hpp"
+#include "01_getting_started/speedup_laws/laws.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::count;
-using test_support::Folder;
 using test_support::run;
-using test_support::text_of;
-namespace fs = std::filesystem;
 
 const std::vector<std::string> quick = {"--units", "200", "--rounds", "1"};
 
@@ -52,41 +45,54 @@ TEST(speedup_laws, the_laws_stand_beside_what_was_measured) {
   EXPECT_EQ(gustafson, std::vector<std::string>{"7.30"}) << result.text();
 }
 
-TEST(speedup_laws, one_thread_gains_nothing_and_a_serial_part_holds_it_up) {
+TEST(speedup_laws_timing, one_thread_gains_nothing) {
   const auto result = run("speedup_laws", {"--threads", "1"});
+  EXPECT_EQ(result.captures("^ +\\d+ % +1 +([0-9.]+) x").size(), 4U) << result.text();
   for (const std::string& speedup : result.captures("^ +\\d+ % +1 +([0-9.]+) x")) {
     EXPECT_GT(std::stod(speedup), 0.4) << result.text();
     EXPECT_LT(std::stod(speedup), 2.5) << result.text();
   }
 }
 
-TEST(speedup_laws, draws_curves_and_points_where_it_is_told_to) {
-  const Folder folder;
-  const fs::path file = folder.path / "laws.svg";
-  const auto result = run_quick({"--threads", "4", "--out", file.string()});
+/// The medians of a table's rows of one series, over the threads, as the JSON records have them.
+std::vector<double> points(const test_support::Result& result, const std::string& table, const std::string& series) {
+  std::vector<double> medians;
+  for (const std::string& median : result.captures("\"table\": \"" + table + "\", \"row\": \"" + series +
+                                                   ", \\d+ threads\", \"unit\": \"x\", \"median\": ([0-9.e+]+),")) {
+    medians.push_back(std::stod(median));
+  }
+  return medians;
+}
+
+TEST(speedup_laws, under_json_every_point_of_the_picture_is_a_record) {
+  const auto result = run_quick({"--threads", "3", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string picture = text_of(file);
-  EXPECT_EQ(picture.rfind("<svg xmlns=\"http://www.w3.org/2000/svg\"", 0), 0U) << picture;
-  EXPECT_EQ(count(picture, "<polyline"), 8);  // four serial parts, two laws
-  EXPECT_EQ(count(picture, "<circle"), 24);   // 1, 2 and 4 threads on each curve
-  EXPECT_EQ(count(picture, "nan"), 0) << picture;
-  EXPECT_EQ(count(picture, "</svg>"), 1);
+  EXPECT_TRUE(result.lines_with("^[^{]").empty()) << result.text();
+  for (const int percent : {0, 10, 25, 50}) {
+    const std::string series = std::to_string(percent) + " % serial, ";
+    const double serial_part = percent / 100.0;
+    std::vector<double> by_amdahl, by_gustafson;
+    for (const int threads : {1, 2, 4, 8, 16}) {
+      by_amdahl.push_back(1 / (serial_part + (1 - serial_part) / threads));
+      by_gustafson.push_back(serial_part + (1 - serial_part) * threads);
+    }
+    EXPECT_THAT(points(result, "speedup, the same work", series + "Amdahl"),
+                testing::Pointwise(testing::DoubleNear(1e-9), by_amdahl));
+    EXPECT_THAT(points(result, "speedup, more work", series + "Gustafson"),
+                testing::Pointwise(testing::DoubleNear(1e-9), by_gustafson));
+    EXPECT_EQ(points(result, "speedup, the same work", series + "measured").size(), 3U);  // 1, 2 and 3 threads
+    EXPECT_EQ(points(result, "speedup, more work", series + "measured").size(), 3U);
+  }
 }
 
-TEST(speedup_laws, draws_nothing_unasked) {
-  const Folder folder;
-  const fs::path before = fs::current_path();
-  fs::current_path(folder.path);
-  run_quick({});
-  fs::current_path(before);
-  EXPECT_TRUE(fs::is_empty(folder.path));
-}
-
-TEST(speedup_laws, a_picture_that_cannot_be_written_is_an_error) {
-  const auto result = run_quick({"--out", "/no/such/folder/laws.svg"});
-  EXPECT_EQ(result.exit_code, 3) << result.text();
-  ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], testing::HasSubstr("/no/such/folder/laws.svg"));
+TEST(laws, agree_with_each_other) {
+  for (const double serial_part : {0.0, 0.1, 0.5, 1.0}) {
+    for (const double processors : {2.0, 3.0, 64.0}) {
+      EXPECT_NEAR(serial_part_of(amdahl(serial_part, processors), processors), serial_part, 1e-12);
+      EXPECT_LE(amdahl(serial_part, processors), gustafson(serial_part, processors) + 1e-12);
+    }
+  }
+  EXPECT_NEAR(amdahl(0.1, 1e12), amdahl_limit(0.1), 1e-6);
 }
 
 }  // namespace

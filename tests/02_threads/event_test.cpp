@@ -1,81 +1,187 @@
-// Event: the program seen from outside. Catalogue: 2.8.
+// The program's output, and Event from inside.
+
+#include "02_threads/event/event_class.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
 
-/// How many items were consumed in this way; -1 if the program does not say.
-int consumed(const test_support::Result& result, const std::string& way) {
-  const auto found = result.captures("^ok    consumed, " + way + ": (\\d+)$");
-  return found.size() == 1 ? std::stoi(found[0]) : -1;
+void until_waiting(Event& event, int threads) {
+  while (event.waiting() < threads) std::this_thread::yield();
 }
 
-TEST(event, a_pulse_releases_who_waits_and_nobody_who_comes_later) {
-  const auto result = run("event");
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a pulse releases a waiter: true")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a pulse releases who comes later: false")) << result.text();
-}
-
-TEST(event, a_pulse_releases_nobody_who_looks_at_the_flag_alone) {
-  EXPECT_TRUE(run("event").has_line("ok    a pulse releases a waiter that looks at the flag alone: false"));
-}
-
-TEST(event, a_set_without_clear_releases_all_present_and_later_waiters) {
-  EXPECT_TRUE(run("event").has_line("ok    released by one set: 3 waiters and a late comer: 4"));
-}
-
-TEST(event, each_pulse_that_nobody_waits_for_loses_an_item) {
-  for (const int items : {1, 3, 4, 100, 1000}) {
-    const auto result = run("event", {"--items", std::to_string(items), "--delay-ms", "0"});
+TEST(event, a_counter_loses_no_signal) {
+  for (const int signals : {1, 100, 10'000}) {
+    const auto result = run("event", {"--signals", std::to_string(signals), "--pause-ms", "0"}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(consumed(result, "every fourth pulse missed"), items - items / 4) << result.text();
+    EXPECT_TRUE(result.has_line("ok    sum of the numbers received, by a counter: " +
+                                std::to_string(signals * (signals + 1) / 2)))
+        << result.text();
+    EXPECT_TRUE(result.has_line("ok    waiting threads released by a pulse: 3")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    thread released by a pulse before it came: false")) << result.text();
   }
 }
 
-TEST(event, consumes_what_was_produced_and_nothing_twice_whatever_is_lost) {
-  for (const char* delay : {"0", "1", "3"}) {
-    for (const char* seed : {"1", "2"}) {
-      const auto result = run("event", {"--delay-ms", delay, "--seed", seed});
-      ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.lines_with("^ok    consumed and left are what was produced: true$").size(), 6U) << result.text();
-      for (const char* way : {"pulses as they come", "pulses as they come, flag alone"}) {
-        EXPECT_GE(consumed(result, way), 0) << result.text();
-        EXPECT_LE(consumed(result, way), 100) << result.text();
+TEST(event, pulses_that_come_while_the_receiver_is_busy_are_lost) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("event", {}, {.limit = 10s});
+    const auto received = result.captures("signals received, by pulses: (\\d+) of 100$");
+    ASSERT_EQ(received.size(), 1U) << result.text();
+    if (std::stoi(received[0]) < 100) return;
+  }
+  FAIL() << "no signal was lost in five runs";
+}
+
+TEST(event_class, a_pulse_releases_all_who_wait) {
+  for (int round = 0; round < 50; ++round) {
+    Event event;
+    std::atomic<int> released = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { released += event.wait_for(5s); });
+    until_waiting(event, 4);
+    event.set();
+    event.clear();
+    threads.clear();
+    EXPECT_EQ(released, 4);
+    EXPECT_EQ(event.waiting(), 0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(event_class, a_pulse_that_nobody_waits_for_is_lost) {
+  Event event;
+  event.set();
+  event.clear();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(event.wait_for(10ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 10ms);
+}
+
+TEST(event_class, a_set_without_clear_releases_all_who_wait_and_all_who_come_later) {
+  Event event;
+  std::atomic<int> released = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { released += event.wait_for(5s); });
+  until_waiting(event, 3);
+  event.set();
+  threads.clear();
+  EXPECT_EQ(released, 3);
+  EXPECT_TRUE(event.wait_for(0ms));
+  event.wait();
+  event.clear();
+  EXPECT_FALSE(event.wait_for(0ms));
+}
+
+/// Puts the numbers from 0 on into a list and calls announce() for each; consume(take, stop) runs in a thread that is
+/// then asked to stop. Returns how many it took; every number must have been taken once or be left.
+int hand_over(int items, auto announce, auto consume) {
+  std::mutex mutex;
+  std::vector<int> list, taken;
+  const auto take = [&] {
+    std::scoped_lock lock(mutex);
+    if (list.empty()) return;
+    taken.push_back(list.back());
+    list.pop_back();
+  };
+  {
+    std::jthread consumer([&](const std::stop_token& stop) { consume(take, stop); });
+    for (int item = 0; item < items; ++item) {
+      {
+        std::scoped_lock lock(mutex);
+        list.push_back(item);
       }
+      announce();
     }
   }
+  std::vector<int> all = taken, expected(items);
+  all.insert(all.end(), list.begin(), list.end());
+  std::sort(all.begin(), all.end());
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(all, expected);
+  return static_cast<int>(taken.size());
 }
 
-TEST(event, every_cure_delivers_every_item_and_ends_on_a_stop_request) {
-  for (const int items : {1, 100, 10'000}) {
-    const auto result = run("event", {"--items", std::to_string(items), "--delay-ms", "0"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    for (const char* way : {"handshake", "semaphore", "counter"}) {
-      EXPECT_EQ(consumed(result, way), items) << result.text();
+TEST(event_class, consumed_and_left_are_what_was_produced_and_a_stop_request_ends_the_consumer) {
+  Event event;
+  const auto pulse = [&] {
+    event.set();
+    event.clear();
+  };
+  hand_over(1000, pulse, [&](auto take, const std::stop_token& stop) {
+    std::stop_callback wake(stop, [&] { event.set(); });
+    for (event.wait(); !stop.stop_requested(); event.wait()) take();
+  });
+}
+
+TEST(event_class, one_missed_pulse_of_four_leaves_a_quarter_of_the_items) {
+  Event event;
+  std::atomic<int> may_take = 0, items_taken = 0, pulses = 0;
+  const auto announce = [&] {
+    const bool missed = ++pulses % 4 == 0;
+    if (!missed) {
+      may_take += 1;
+      may_take.notify_one();
+      until_waiting(event, 1);
     }
-  }
+    event.set();
+    event.clear();
+    if (!missed) items_taken.wait(may_take - 1);
+  };
+  const int taken = hand_over(100, announce, [&](auto take, const std::stop_token& stop) {
+    std::stop_callback wake(stop, [&] {
+      may_take += 1;
+      may_take.notify_one();
+    });
+    for (int turn = 0;; ++turn) {
+      may_take.wait(turn);
+      if (stop.stop_requested()) return;
+      event.wait();
+      take();
+      ++items_taken;
+      items_taken.notify_one();
+    }
+  });
+  EXPECT_EQ(taken, 75);
 }
 
-TEST(event, set_and_cleared_at_once_loses_signals) {
+TEST(event_class, a_handshake_of_two_events_loses_nothing) {
+  Event made, taken_event;
+  const auto announce = [&] {
+    made.set();
+    taken_event.wait();
+    taken_event.clear();
+  };
+  const int taken = hand_over(500, announce, [&](auto take, const std::stop_token& stop) {
+    std::stop_callback wake(stop, [&] { made.set(); });
+    for (made.wait(); !stop.stop_requested(); made.wait()) {
+      made.clear();
+      take();
+      taken_event.set();
+    }
+  });
+  EXPECT_EQ(taken, 500);
+}
+
+TEST(event_lost, takes_some_items_and_leaves_the_others) {
   const auto result = run("event_lost");
   EXPECT_EQ(result.exit_code, 1) << result.text();
-  const auto taken = result.captures("^(\\d+) of 100 consumed, \\d+ left in the list$");
-  const auto left = result.captures("^\\d+ of 100 consumed, (\\d+) left in the list$");
-  ASSERT_EQ(taken.size(), 1U) << result.text();
-  EXPECT_LT(std::stoi(taken[0]), 100);
+  const auto taken = result.captures("^(\\d+) items were taken$");
+  const auto left = result.captures("^(\\d+) items were never taken$");
+  ASSERT_EQ(taken.size() + left.size(), 2U) << result.text();
   EXPECT_EQ(std::stoi(taken[0]) + std::stoi(left[0]), 100);
-}
-
-TEST(event, ends_at_once_when_interrupted) {
-  test_support::Setting setting;
-  setting.interrupt_after_ms = 200;
-  setting.limit = std::chrono::seconds(5);
-  const auto result = run("event", {"--delay-ms", "10000"}, setting);
-  EXPECT_EQ(result.exit_code, -2) << result.text();  // by SIGINT
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_GT(std::stoi(left[0]), 0);
 }
 
 }  // namespace

@@ -1,7 +1,16 @@
-// Name the current thread: the program seen from outside. Catalogue: 2.2.
+// The program's lines, and named_thread.hpp from inside.
+
+#include "02_threads/name_thread/named_thread.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <latch>
+#include <set>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -9,54 +18,123 @@ namespace {
 using test_support::run;
 using testing::UnorderedElementsAre;
 
+/// The name of the calling thread, as other processes can read it.
+std::string name_in_proc() {
+  std::string name = test_support::text_of("/proc/self/task/" + std::to_string(gettid()) + "/comm");
+  return name.substr(0, name.find('\n'));
+}
+
 TEST(name_thread, each_name_starts_once_and_exits_once_and_all_start_before_one_exits) {
-  for (const char* delay : {"1", "10", "50"}) {
-    const auto result = run("name_thread", {"--delay-ms", delay});
+  for (const char* work : {"0", "1", "50"}) {
+    const auto result = run("name_thread", {"--work-ms", work});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_THAT(result.captures("^(\\w+) is starting$"),
                 UnorderedElementsAre("first_function", "second_function", "third_function"));
     EXPECT_THAT(result.captures("^(\\w+) is exiting$"),
                 UnorderedElementsAre("first_function", "second_function", "third_function"));
-
     const auto words = result.captures("^\\w+ is (starting|exiting)$");
     EXPECT_TRUE(std::is_sorted(words.rbegin(), words.rend())) << "an exit before a start\n" << result.text();
-    EXPECT_TRUE(result.has_line("ok    services that had started when each exited: [3, 3, 3]")) << result.text();
   }
 }
 
-TEST(name_thread, three_delays_pass_together) {
-  const auto result = run("name_thread", {"--delay-ms", "500"});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  const auto took_ms = result.captures("^three services of 500 ms took (\\d+) ms$");
-  ASSERT_EQ(took_ms.size(), 1U) << result.text();
-  EXPECT_GE(std::stol(took_ms[0]), 500);
-  EXPECT_LT(std::stol(took_ms[0]), 1500) << "one after another";
+TEST(name_thread, the_work_takes_as_long_as_was_asked) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(run("name_thread", {"--work-ms", "200"}).exit_code, 0);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
 }
 
-TEST(name_thread, the_name_given_is_seen_inside_by_the_maker_and_in_proc) {
+TEST(name_thread, the_names_are_those_that_proc_shows) {
   const auto result = run("name_thread");
-  for (const char* place : {"seen inside", "seen by their maker", "seen in /proc"}) {
-    EXPECT_TRUE(result.has_line(std::string("ok    names ") + place +
-                                R"(: ["first_function", "second_function", "third_function"])"))
-        << result.text();
-  }
-}
-
-TEST(name_thread, a_thread_without_a_name_gets_a_unique_default) {
-  const auto result = run("name_thread");
-  EXPECT_TRUE(result.has_line(R"(ok    names of threads that were given none: ["Thread-1", "Thread-2"])"))
+  EXPECT_TRUE(
+      result.has_line("ok    names in /proc/self/task: "
+                      R"(["first_function", "name_thread", "second_function", "third_function"])"))
       << result.text();
-  EXPECT_TRUE(result.has_line("ok    the system's own name for such a thread: its_maker")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    name of a thread that main made without a name: name_thread")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    first name by default: Thread-1")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    second name by default: Thread-2")) << result.text();
 }
 
-TEST(name_thread, fifteen_characters_fit_and_a_sixteenth_is_refused_or_cut) {
-  const auto result = run("name_thread");
-  EXPECT_TRUE(result.has_line("ok    a name of 16 characters is refused: true")) << result.text();
-  const auto after = result.captures("^ok    name of the thread after that: (.*)$");
-  const auto cut = result.captures("^ok    name after prctl with 16 characters: (.*)$");
-  ASSERT_EQ(after.size() + cut.size(), 2U) << result.text();
-  EXPECT_EQ(after[0], "fifteen_letters");
-  EXPECT_EQ(cut[0].size(), 15U) << cut[0];
+TEST(name_thread, an_unnamed_thread_is_called_like_the_executable) {
+  const test_support::Folder folder;
+  std::filesystem::create_symlink(test_support::bin() + "/name_thread", folder.path / "another_name");
+  const auto result = run(folder.path / "another_name");
+  EXPECT_TRUE(result.has_line("ok    name of a thread that main made without a name: another_name")) << result.text();
+}
+
+TEST(named_thread, up_to_15_characters_are_kept) {
+  for (std::size_t length = 1; length <= 15; ++length) {
+    const std::string name = std::string("abcdefghijklmno").substr(0, length);
+    std::string inside, in_proc;
+    start_thread([&] { inside = thread_name(), in_proc = name_in_proc(); }, name).join();
+    EXPECT_EQ(inside, name);
+    EXPECT_EQ(in_proc, name);
+  }
+}
+
+TEST(named_thread, a_longer_name_is_refused_and_no_thread_is_started) {
+  bool started = false;
+  EXPECT_THROW(start_thread([&] { started = true; }, "sixteen_letters!"), std::invalid_argument);
+  EXPECT_FALSE(started);
+  start_thread(
+      [] {
+        EXPECT_THROW(set_thread_name("sixteen_letters!"), std::system_error);
+        EXPECT_EQ(thread_name(), "old_name");
+      },
+      "old_name")
+      .join();
+}
+
+TEST(named_thread, its_maker_can_read_the_name) {
+  std::latch started(1), read(1);
+  std::jthread thread = start_thread([&] { started.count_down(), read.wait(); }, "worker");
+  started.wait();
+  char name[16];
+  EXPECT_EQ(pthread_getname_np(thread.native_handle(), name, sizeof name), 0);
+  read.count_down();
+  EXPECT_STREQ(name, "worker");
+}
+
+TEST(named_thread, names_by_default_are_all_different) {
+  constexpr int makers = 4, threads_each = 50;
+  std::vector<std::string> names(makers * threads_each);
+  {
+    std::vector<std::jthread> making;
+    std::latch start(makers);
+    for (int maker = 0; maker < makers; ++maker) {
+      making.emplace_back([&, maker] {
+        start.arrive_and_wait();
+        for (int i = 0; i < threads_each; ++i) {
+          start_thread([&, maker, i] { names[maker * threads_each + i] = thread_name(); }).join();
+        }
+      });
+    }
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  EXPECT_TRUE(std::all_of(names.begin(), names.end(), [](const auto& name) { return name.starts_with("Thread-"); }));
+}
+
+TEST(named_thread, only_a_thread_without_a_name_uses_up_a_number) {
+  const auto number = [] {
+    std::string name;
+    start_thread([&] { name = thread_name(); }).join();
+    return std::stoi(name.substr(std::string("Thread-").size()));
+  };
+  const int before = number();
+  start_thread([] {}, "named").join();
+  EXPECT_EQ(number(), before + 1);
+}
+
+TEST(named_thread, without_a_name_of_its_own_a_thread_has_the_name_of_its_maker) {
+  std::string name;
+  start_thread([&] { std::jthread([&] { name = thread_name(); }).join(); }, "maker").join();
+  EXPECT_EQ(name, "maker");
+}
+
+TEST(named_thread, prctl_cuts_a_long_name_without_an_error) {
+  start_thread([] {
+    EXPECT_EQ(prctl(PR_SET_NAME, "connection_pool_1"), 0);
+    EXPECT_EQ(thread_name(), "connection_pool");
+  }).join();
 }
 
 }  // namespace

@@ -1,74 +1,134 @@
-// Recursive lock: the program seen from outside. Catalogue: 2.5.
+// The program's lines, and both boxes from inside.
 
+#include "02_threads/recursive_lock/box.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include "cookbook/measure.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
 
 TEST(recursive_lock, as_many_items_are_removed_as_added) {
-  for (const long items : {1L, 5L, 100L}) {
-    const auto result = run("recursive_lock", {"--items", std::to_string(items), "--delay-ms", "1"});
+  for (const int items : {1, 5, 1'000}) {
+    const auto result = run("recursive_lock", {"--items", std::to_string(items), "--pause-ms", "0"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("^added one item, total ").size(), static_cast<std::size_t>(items)) << result.text();
-    EXPECT_EQ(result.lines_with("^removed one item, total ").size(), static_cast<std::size_t>(items)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    items still in the box: 0")) << result.text();
-  }
-}
-
-TEST(recursive_lock, every_total_is_one_that_some_order_gives) {
-  for (const long items : {1L, 5L, 1'000L}) {
-    const auto result = run("recursive_lock", {"--items", std::to_string(items), "--delay-ms", "0"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    long sum = 0;
-    for (const auto& total : result.captures("one item, total (-?\\d+)$")) {
-      EXPECT_LE(std::abs(std::stol(total)), items);
-      sum += std::stol(total);
+    const auto totals = result.captures("^(?:added|removed) one item, total (-?\\d+)$");
+    ASSERT_EQ(totals.size(), 4U * items) << result.text();
+    EXPECT_EQ(result.captures("^(added) one item").size(), 2U * items) << result.text();
+    int odd = 0;
+    for (const std::string& text : totals) {
+      const int total = std::stoi(text);
+      EXPECT_LE(std::abs(total), items);
+      odd += total % 2 != 0;
     }
-    // The parity of the total changes with every item, so half of the totals are odd.
-    EXPECT_EQ(std::abs(sum) % 2, items % 2) << result.text();
+    EXPECT_EQ(odd, 2 * items) << "each change turns an odd total into an even one, or the other way round";
+    EXPECT_TRUE(result.has_line("ok    items left in the recursive box: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    items left in the plain box: 0")) << result.text();
   }
 }
 
-TEST(recursive_lock, no_change_is_lost_with_either_lock) {
-  const auto result = run("recursive_lock", {"--delay-ms", "0"});
-  EXPECT_TRUE(result.has_line("ok    still in it after 1000000 more of each: 0")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    in the box without recursion after 1000000 of each: 0")) << result.text();
-}
-
-TEST(recursive_lock, only_the_recursive_lock_lets_its_holder_in_again) {
-  for (const char* patience : {"0", "100"}) {
-    const auto result = run("recursive_lock", {"--delay-ms", patience});
-    EXPECT_TRUE(result.has_line("ok    a plain lock can be taken again by its holder: false")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    a recursive lock can be taken again by its holder: true")) << result.text();
-  }
-}
-
-TEST(recursive_lock, a_plain_lock_is_waited_for_as_long_as_was_asked) {
+TEST(recursive_lock, pauses_as_long_as_was_asked) {
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(run("recursive_lock", {"--items", "1", "--delay-ms", "300"}).exit_code, 0);
-  // The adder and the remover pause at the same time, and after them the plain lock is waited for.
-  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(600));
+  EXPECT_EQ(run("recursive_lock", {"--items", "3", "--pause-ms", "20"}).exit_code, 0);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 2 * 3 * 20ms);
 }
 
-TEST(recursive_lock, is_free_for_others_only_after_as_many_unlocks) {
-  const auto result = run("recursive_lock");
-  EXPECT_TRUE(result.has_line("ok    another thread can take it at depth 1: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    another thread can take it at depth 2: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    another thread can take it after one of two unlocks: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    another thread can take it after both: true")) << result.text();
-  for (const char* depth : {"1", "2", "500"}) {
-    const auto deep = run("recursive_lock", {"--depth", depth, "--delay-ms", "0"});
-    EXPECT_EQ(deep.exit_code, 0) << deep.text();
-    EXPECT_TRUE(deep.has_line(std::string("ok    unlocks needed until another thread can take it: ") + depth))
-        << deep.text();
+template <typename Box>
+class AnyBox : public testing::Test {};
+using Boxes = testing::Types<RecursiveBox, PlainBox>;
+TYPED_TEST_SUITE(AnyBox, Boxes);
+
+TYPED_TEST(AnyBox, returns_the_new_total) {
+  TypeParam box;
+  EXPECT_EQ(box.add(), 1);
+  EXPECT_EQ(box.add(), 2);
+  EXPECT_EQ(box.remove(), 1);
+  EXPECT_EQ(box.change(-7), -6);
+}
+
+TYPED_TEST(AnyBox, never_shows_an_addition_without_its_total) {
+  TypeParam box;
+  {
+    const std::jthread adding([&] {
+      for (int i = 0; i < 20'000; ++i) box.add();
+    });
+    const std::jthread removing([&] {
+      for (int i = 0; i < 20'000; ++i) box.remove();
+    });
+    for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(box.fits());
+  }
+  EXPECT_TRUE(box.fits());
+}
+
+TYPED_TEST(AnyBox, loses_no_change_whichever_methods_the_threads_use) {
+  constexpr int rounds = 100'000;
+  TypeParam box;
+  const auto often = [&](auto method) {
+    return std::jthread([=, &box] {
+      for (int i = 0; i < rounds; ++i) cookbook::keep(method(box));
+    });
+  };
+  {
+    const std::jthread adding = often([](TypeParam& b) { return b.add(); });
+    const std::jthread removing = often([](TypeParam& b) { return b.remove(); });
+    const std::jthread adding_three = often([](TypeParam& b) { return b.change(+3); });
+    const std::jthread removing_one = often([](TypeParam& b) { return b.change(-1); });
+  }
+  EXPECT_EQ(box.change(0), 2 * rounds);
+}
+
+TYPED_TEST(AnyBox, gives_each_thread_a_total_of_its_own) {
+  constexpr int rounds = 20'000;
+  TypeParam box;
+  std::vector<int> totals[2];
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<int>& seen : totals) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < rounds; ++i) seen.push_back(box.add());
+      });
+    }
+  }
+  std::vector<int> all = totals[0];
+  all.insert(all.end(), totals[1].begin(), totals[1].end());
+  std::sort(all.begin(), all.end());
+  for (int i = 0; i < 2 * rounds; ++i) ASSERT_EQ(all[i], i + 1);
+}
+
+/// Whether another thread than the caller can lock the mutex now; if so, it unlocks it again.
+bool another_can_lock(std::recursive_mutex& mutex) {
+  bool locked = false;
+  std::jthread([&] { locked = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
+  return locked;
+}
+
+TEST(recursive_mutex, needs_as_many_unlocks_as_locks) {
+  for (const int depth : {1, 2, 50}) {
+    std::recursive_mutex mutex;
+    for (int i = 0; i < depth; ++i) EXPECT_TRUE(mutex.try_lock());
+    for (int i = 0; i < depth; ++i) {
+      EXPECT_FALSE(another_can_lock(mutex)) << "after " << i << " unlocks of " << depth;
+      mutex.unlock();
+    }
+    EXPECT_TRUE(another_can_lock(mutex));
   }
 }
 
-TEST(recursive_lock, an_interrupt_ends_it_at_once) {
-  const auto result = run("recursive_lock", {"--delay-ms", "60000"}, {.interrupt_after_ms = 200});
-  EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+TEST(recursive_mutex, differs_from_a_lock_that_its_holder_cannot_take_again) {
+  // A semaphore of 1, as the standard forbids a thread even to try a std::timed_mutex that it holds.
+  std::binary_semaphore plain(1);
+  plain.acquire();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(plain.try_acquire_for(20ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
 }
 
 }  // namespace

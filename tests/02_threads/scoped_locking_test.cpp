@@ -1,60 +1,77 @@
-// Scoped locking: the program seen from outside. Catalogue: 2.9.
+// The program's output, and the forms from inside.
+
+#include "02_threads/scoped_locking/forms.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
 
-TEST(scoped_locking, eight_threads_take_four_primitives_in_pairs) {
-  for (const char* delay : {"0", "1", "20"}) {
-    const auto result = run("scoped_locking", {"--delay-ms", delay});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("^\\(Thread-[1357]  \\) .* taken by (lock_guard|scoped_lock|unique_lock)$").size(), 4U);
-    EXPECT_EQ(result.lines_with("^\\(Thread-[2468]  \\) .* taken by hand$").size(), 4U);
-    auto numbers = result.captures("^\\(Thread-(\\d+) +\\)");
-    EXPECT_THAT(numbers, testing::UnorderedElementsAre("1", "2", "3", "4", "5", "6", "7", "8"));
-    // Pairs come in order; within a pair either may be first.
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      EXPECT_EQ((std::stoul(numbers[i]) - 1) / 2, i / 2) << result.text();
+TEST(scoped_locking, eight_threads_hold_four_locks_each_in_both_forms) {
+  const auto result = run("scoped_locking", {"--hold-ms", "0"}, {.limit = 10s});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  std::vector<std::string> expected;
+  for (const std::string name : {"mutex", "timed mutex", "recursive mutex", "semaphore"}) {
+    for (const std::string form : {"held by hand", "held by a scoped lock"}) {
+      expected.push_back(fmt::format("thread {}: {} {}", expected.size() + 1, name, form));
     }
   }
+  EXPECT_EQ(result.lines_with("^thread"), expected) << result.text();
 }
 
-TEST(scoped_locking, every_primitive_is_free_after_its_pair_and_after_exceptions) {
-  const auto result = run("scoped_locking");
-  for (const std::string name : {"lock", "recursive lock", "condition", "semaphore"}) {
-    EXPECT_TRUE(result.has_line("ok    " + name + " is free after both: true")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    " + name + " is free after exceptions: true")) << result.text();
+TEST(scoped_locking, only_the_naive_form_leaves_the_lock_taken) {
+  const auto result = run("scoped_locking", {"--hold-ms", "0"}, {.limit = 10s});
+  for (const auto& [form, free] : {std::pair{"scoped", 4}, {"by hand", 4}, {"naive", 0}}) {
+    EXPECT_TRUE(result.has_line(fmt::format("ok    locks that are free after an exception, {}: {}", form, free)))
+        << result.text();
   }
 }
 
-TEST(scoped_locking, two_blocks_of_a_pair_never_overlap) {
-  for (const char* delay : {"0", "10", "30"}) {
-    const auto result = run("scoped_locking", {"--delay-ms", delay});
-    EXPECT_TRUE(result.has_line("ok    times that two were under one lock at once: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    threads that had their lock: 8")) << result.text();
+template <typename Lock>
+class AnyLock : public testing::Test {};
+using Locks = testing::Types<std::mutex, std::timed_mutex, std::recursive_mutex, SemaphoreLock>;
+TYPED_TEST_SUITE(AnyLock, Locks);
+
+TYPED_TEST(AnyLock, keeps_threads_apart_in_both_forms) {
+  TypeParam lock;
+  std::atomic<int> inside = 0, overlaps = 0;
+  const auto work = [&] {
+    if (++inside > 1) ++overlaps;
+    std::this_thread::sleep_for(1ms);
+    --inside;
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 2; ++thread) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5; ++i) scoped(lock, work);
+      });
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5; ++i) by_hand(lock, work);
+      });
+    }
   }
+  EXPECT_EQ(overlaps, 0);
 }
 
-TEST(scoped_locking, eight_blocks_one_after_the_other_take_eight_delays) {
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(run("scoped_locking", {"--delay-ms", "50"}).exit_code, 0);
-  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(8 * 50));
-}
-
-TEST(scoped_locking, a_lock_is_held_as_long_as_its_scoped_object_lives) {
-  const auto result = run("scoped_locking");
-  EXPECT_TRUE(result.has_line("ok    a condition gives the lock back while it waits: true")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a lock handed out of a function is free: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a lock held without a name is free: true")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a lock held in neither form is free after an exception: false")) << result.text();
-}
-
-TEST(scoped_locking, an_interrupt_ends_it_at_once) {
-  const auto result = run("scoped_locking", {"--delay-ms", "60000"}, {.interrupt_after_ms = 200});
-  EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+TYPED_TEST(AnyLock, lets_an_exception_through_and_can_be_taken_again) {
+  TypeParam lock;
+  const auto fail = [] { throw std::runtime_error("this work fails"); };
+  EXPECT_THROW(scoped(lock, fail), std::runtime_error);
+  EXPECT_THROW(by_hand(lock, fail), std::runtime_error);
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
 }
 
 }  // namespace

@@ -1,83 +1,160 @@
-// Semaphore: the program seen from outside. Catalogue: 2.C5, 2.6, 2.C6.
+// The program's output, Semaphore from inside, and two semaphores taken crosswise.
+
+#include "02_threads/semaphore/semaphore_class.hpp"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <semaphore>
+#include <thread>
+#include <vector>
 
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
-using Lines = std::vector<std::string>;
 
-/// The lines about items, in order, each in one word and its number, such as "produced 436".
-Lines hand_overs(const test_support::Result& result) {
-  return result.captures("^(?:consumer )?((?:waits for item|produced item|consumed item) \\d+)$");
+test_support::Result run_with(const std::vector<std::string>& arguments) {
+  return run("semaphore", arguments, {.limit = 10s});
 }
 
-int number_in(const std::string& line) { return std::stoi(line.substr(line.rfind(' ') + 1)); }
-
-TEST(semaphore, decrement_and_test_apart_stop_both_threads_though_a_permit_is_free) {
-  const auto result = run("semaphore");
-  ASSERT_GE(result.out.size(), 10U) << result.text();
-  const Lines torn(result.out.begin(), result.out.begin() + 5);
-  EXPECT_EQ(torn, (Lines{"thread 1 decrements to 0", "thread 2 decrements to -1", "thread 2 tests -1 and waits",
-                         "thread 1 tests -1 and waits", "ok    two steps: going on, waiting, value: [0, 2, -1]"}));
-  const Lines whole(result.out.begin() + 5, result.out.begin() + 10);
-  EXPECT_EQ(whole, (Lines{"thread 1 decrements to 0", "thread 1 tests 0 and goes on", "thread 2 decrements to -1",
-                          "thread 2 tests -1 and waits", "ok    one step: going on, waiting, value: [1, 1, -1]"}));
-  EXPECT_TRUE(result.has_line("ok    orders, of 6, in which nobody goes on: 4")) << result.text();
-}
-
-TEST(semaphore, each_round_waits_then_produces_then_consumes_the_same_item) {
-  for (const int rounds : {1, 200}) {
-    const auto result = run("semaphore", {"--rounds", std::to_string(rounds), "--delay-ms", "0"});
+TEST(semaphore, each_item_is_waited_for_then_produced_then_consumed) {
+  for (const int items : {1, 5, 300}) {
+    const auto result = run_with({"--items", std::to_string(items)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const Lines lines = hand_overs(result);
-    ASSERT_EQ(lines.size(), 3U * static_cast<unsigned>(rounds)) << result.text();
-    for (unsigned i = 0; i < lines.size(); i += 3) {
-      EXPECT_EQ(lines[i], "waits for item " + std::to_string(i / 3 + 1));
-      const int item = number_in(lines[i + 1]);
+    const auto lines = result.lines_with("item \\d+$|^produced|^consumed");
+    ASSERT_EQ(lines.size(), 3U * items) << result.text();
+    for (int i = 0; i < items; ++i) {
+      EXPECT_EQ(lines[3 * i], "consumer waits for item " + std::to_string(i + 1));
+      const int item = std::stoi(lines[3 * i + 1].substr(9));
+      EXPECT_EQ(lines[3 * i + 1], "produced " + std::to_string(item));
+      EXPECT_EQ(lines[3 * i + 2], "consumed " + std::to_string(item));
       EXPECT_TRUE(0 <= item && item <= 1000) << item;
-      EXPECT_EQ(lines[i + 1], "produced item " + std::to_string(item));
-      EXPECT_EQ(lines[i + 2], "consumed item " + std::to_string(item));
     }
-    EXPECT_TRUE(result.has_line("ok    permits left after the rounds: 0")) << result.text();
   }
 }
 
-TEST(semaphore, items_repeat_with_their_seed_and_change_with_another) {
-  const auto items = [](const char* seed) { return hand_overs(run("semaphore", {"--seed", seed})); };
-  const Lines first = items("7");
-  EXPECT_EQ(first.size(), 15U);
-  EXPECT_EQ(first, items("7"));
-  EXPECT_NE(first, items("8"));
+TEST(semaphore, the_items_are_the_same_in_each_run) {
+  const auto items = run_with({}).captures("^produced (\\d+)$");
+  EXPECT_EQ(items.size(), 5U);
+  EXPECT_EQ(items, run_with({}).captures("^produced (\\d+)$"));
 }
 
-TEST(semaphore, is_a_lock_if_it_starts_at_one) {
-  for (const long changes : {1L, 1'000'000L}) {
-    const auto result = run("semaphore", {"--changes", std::to_string(changes)});
+TEST(semaphore, the_room_holds_as_many_threads_as_there_are_permits) {
+  for (const int permits : {1, 2, 5, 6}) {
+    const auto result = run_with({"--permits", std::to_string(permits)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    counter of two threads under a semaphore: " + std::to_string(2 * changes)));
+    const auto most = result.captures("^ok    most threads in the room at the same time: (\\d+)$");
+    ASSERT_EQ(most.size(), 1U) << result.text();
+    EXPECT_GE(std::stoi(most[0]), 1);
+    EXPECT_LE(std::stoi(most[0]), permits);
   }
 }
 
-TEST(semaphore, grants_as_many_as_it_has_permits_and_refuses_a_negative_number) {
-  const auto result = run("semaphore");
-  EXPECT_TRUE(result.has_line("ok    granted at once, of 5 attempts on 3 permits: 3")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    a start below 0 is refused: true")) << result.text();
+TEST(semaphore_class, grants_as_many_as_it_has_permits) {
+  for (const int permits : {0, 1, 3}) {
+    Semaphore semaphore(permits);
+    for (int i = 0; i < permits; ++i) EXPECT_TRUE(semaphore.try_acquire());
+    EXPECT_FALSE(semaphore.try_acquire());
+    semaphore.release();
+    EXPECT_TRUE(semaphore.try_acquire());
+    EXPECT_FALSE(semaphore.try_acquire());
+  }
 }
 
-TEST(semaphore, states_the_cost_of_waiting_beside_the_library) {
-  const auto result = run("semaphore");
-  EXPECT_EQ(result.lines_with("^(two processors|one processor), .* us .* x$").size(), 6U) << result.text();
-  EXPECT_EQ(result.lines_with("^(std::counting_semaphore|Semaphore|std::mutex) .* ns ").size(), 3U) << result.text();
+TEST(semaphore_class, refuses_a_negative_number) { EXPECT_THROW(Semaphore(-1), std::invalid_argument); }
+
+TEST(semaphore_class, acquire_waits_for_a_release_by_another_thread) {
+  for (int round = 0; round < 200; ++round) {
+    Semaphore semaphore(0);
+    int written = 0;  // no atomic: the semaphore orders the two threads
+    std::jthread waiting([&] {
+      semaphore.acquire();
+      EXPECT_EQ(written, 1);
+      EXPECT_FALSE(semaphore.try_acquire());  // nothing is left after a round
+    });
+    written = 1;
+    semaphore.release();
+  }
 }
 
-TEST(semaphore, ends_at_once_when_interrupted) {
-  test_support::Setting setting;
-  setting.interrupt_after_ms = 200;
-  setting.limit = std::chrono::seconds(5);
-  const auto result = run("semaphore", {"--delay-ms", "10000"}, setting);
-  EXPECT_EQ(result.exit_code, -2) << result.text();  // by SIGINT
-  EXPECT_EQ(result.left_behind, 0);
+TEST(semaphore_class, starts_at_one_as_a_lock) {
+  Semaphore semaphore(1);
+  long counter = 0;
+  {
+    const auto count = [&] {
+      for (int i = 0; i < 100'000; ++i) {
+        semaphore.acquire();
+        ++counter;
+        semaphore.release();
+      }
+    };
+    std::jthread first(count), second(count);
+  }
+  EXPECT_EQ(counter, 200'000);
+}
+
+TEST(semaphore_class, wakes_all_of_many_waiting_threads) {
+  Semaphore semaphore(0);
+  std::atomic<int> gone_on = 0;
+  {
+    std::vector<std::jthread> waiting;
+    for (int i = 0; i < 8; ++i) {
+      waiting.emplace_back([&] {
+        semaphore.acquire();
+        ++gone_on;
+      });
+    }
+    for (int i = 0; i < 8; ++i) semaphore.release();
+  }
+  EXPECT_EQ(gone_on, 8);
+}
+
+TEST(semaphore_class, one_release_too_many_lets_two_threads_in) {
+  Semaphore lock(1);
+  lock.release();  // without an acquire()
+  EXPECT_TRUE(lock.try_acquire());
+  EXPECT_TRUE(lock.try_acquire());
+}
+
+/// Takes two semaphores crosswise, each within 20 ms; how many threads got both.
+int crosswise() {
+  std::binary_semaphore one(1), two(1);
+  std::barrier barrier(2);
+  std::atomic<int> got_both = 0;
+  const auto take = [&](std::binary_semaphore& first, std::binary_semaphore& second) {
+    first.acquire();
+    barrier.arrive_and_wait();
+    got_both += second.try_acquire_for(20ms);
+    barrier.arrive_and_wait();
+  };
+  {
+    std::jthread a([&] { take(one, two); });
+    std::jthread b([&] { take(two, one); });
+  }
+  return got_both;
+}
+
+TEST(two_semaphores, deadlock_if_they_are_taken_crosswise) { EXPECT_EQ(crosswise(), 0); }
+
+TEST(two_semaphores, do_not_deadlock_in_a_fixed_order) {
+  Semaphore one(1), two(1);
+  long had_both = 0;
+  {
+    const auto take = [&] {
+      for (int i = 0; i < 20'000; ++i) {
+        one.acquire();
+        two.acquire();
+        ++had_both;
+        two.release();
+        one.release();
+      }
+    };
+    std::jthread a(take), b(take);
+  }
+  EXPECT_EQ(had_both, 40'000);
 }
 
 }  // namespace

@@ -1,72 +1,160 @@
-// Shared lock: the program seen from outside. Beyond the catalogue: many readers or one writer.
+// The program's output, and Guarded from inside.
 
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "02_threads/shared_lock/guarded.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
 
-/// Runs the checks, and measures nothing.
-test_support::Result check(std::vector<std::string> arguments = {}) {
-  arguments.insert(arguments.end(), {"--window-ms", "0"});
-  return run("shared_lock", arguments);
+void wait_for(const std::atomic<int>& value, int wanted) {
+  while (value < wanted) std::this_thread::yield();
 }
 
-TEST(shared_lock, all_readers_are_in_at_once_and_only_one_in_a_mutex) {
-  for (const std::string threads : {"1", "2", "3", "8", "50"}) {
-    const auto result = check({"--threads", threads, "--hundreds", "1"});
+TEST(shared_lock, readers_are_inside_together_and_the_writer_comes_after_the_last) {
+  for (const std::string readers : {"1", "3", "20"}) {
+    const auto result = run("shared_lock", {"--readers", readers, "--operations", "10"}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    readers in a mutex at once: 1")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    readers in a shared_mutex at once: " + threads)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    readers that were inside at once: " + readers)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    readers that had left before the writer came in: " + readers)) << result.text();
+
+    // All enter, the writer asks, all leave, the writer enters.
+    const auto story = result.lines_with("^(a reader|the writer) ");
+    const std::size_t n = std::stoul(readers);
+    ASSERT_EQ(story.size(), 2 * n + 2) << result.text();
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(story[i], "a reader is inside");
+      EXPECT_EQ(story[n + 1 + i], "a reader leaves");
+    }
+    EXPECT_EQ(story[n], "the writer asks for the lock");
+    EXPECT_EQ(story.back(), "the writer is inside");
   }
 }
 
-TEST(shared_lock, a_writer_is_alone) {
-  const auto result = check();
-  EXPECT_TRUE(result.has_line("ok    while one reads, another gets in to read: true")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    while one reads, another gets in to write: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    while one writes, another gets in to read: false")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    while one writes, another gets in to write: false")) << result.text();
+TEST(shared_lock, no_reader_sees_half_a_transfer) {
+  const auto result = run("shared_lock", {"--operations", "100000"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    totals that were wrong: 0")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    total at the end: 1000")) << result.text();
 }
 
-TEST(shared_lock, no_reader_sees_half_a_rewrite_and_no_rewrite_is_lost) {
-  for (const long hundreds : {1L, 7L, 500L}) {
-    for (const std::string threads : {"1", "2", "5"}) {
-      const auto result = check({"--hundreds", std::to_string(hundreds), "--threads", threads});
-      ASSERT_EQ(result.exit_code, 0) << result.text();
-      for (const std::string lock : {"mutex", "shared_mutex"}) {
-        EXPECT_TRUE(result.has_line("ok    tables seen half rewritten, " + lock + ": 0")) << result.text();
-        EXPECT_TRUE(result.has_line("ok    rewrites, " + lock + ": " + std::to_string(61 * hundreds))) << result.text();
-      }
+TEST(guarded, readers_are_inside_together) {
+  const Guarded<int> guarded(7);  // a reader needs no more than a const one
+  std::latch all_inside(5);       // opens only if all are
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 5; ++i) {
+    readers.emplace_back([&] {
+      guarded.read([&](int value) {
+        all_inside.arrive_and_wait();
+        EXPECT_EQ(value, 7);
+      });
+    });
+  }
+}
+
+TEST(guarded, a_writer_waits_for_every_reader) {
+  Guarded<int> guarded(0);
+  std::latch first_may_leave(1), second_may_leave(1);
+  std::atomic<int> inside = 0, left = 0;
+  const auto reader = [&](std::latch& may_leave) {
+    guarded.read([&](int value) {
+      ++inside;
+      may_leave.wait();
+      EXPECT_EQ(value, 0);
+      ++left;
+    });
+  };
+  std::jthread first(reader, std::ref(first_may_leave)), second(reader, std::ref(second_may_leave));
+  wait_for(inside, 2);
+  std::atomic<int> asked = 0, wrote = 0;
+  std::jthread writer([&] {
+    ++asked;
+    guarded.write([&](int& value) {
+      value = 1;
+      EXPECT_EQ(left, 2);
+      ++wrote;
+    });
+  });
+  wait_for(asked, 1);
+  first_may_leave.count_down();
+  wait_for(left, 1);
+  std::this_thread::sleep_for(5ms);  // time for a writer that comes in too early
+  EXPECT_EQ(wrote, 0);
+  second_may_leave.count_down();
+  writer.join();
+  EXPECT_EQ(wrote, 1);
+}
+
+TEST(guarded, nobody_comes_in_while_a_writer_is_inside) {
+  Guarded<std::vector<int>> guarded({0, 0});
+  std::atomic<int> asked = 0;
+  std::vector<std::jthread> others;
+  guarded.write([&](std::vector<int>& value) {
+    value[0] = 1;
+    others.emplace_back([&] {
+      ++asked;
+      guarded.read([](const std::vector<int>& seen) { EXPECT_EQ(seen[1], 1); });
+    });
+    others.emplace_back([&] {
+      ++asked;
+      guarded.write([](std::vector<int>& seen) { EXPECT_EQ(seen[1], 1); });
+    });
+    wait_for(asked, 2);
+    std::this_thread::sleep_for(5ms);  // time for one that comes in too early
+    value[1] = 1;
+  });
+}
+
+TEST(guarded, changes_of_many_writers_are_neither_lost_nor_half_seen) {
+  Guarded<std::vector<long>> guarded(std::vector<long>(100, 0));
+  std::atomic<long> torn = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 40'000; ++i) {
+          if (i % 4 == 0) {
+            guarded.write([](std::vector<long>& value) {
+              for (long& element : value) ++element;
+            });
+          } else {
+            torn += guarded.read([](const std::vector<long>& value) { return value.front() != value.back(); });
+          }
+        }
+      });
     }
   }
+  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(guarded.read([](const std::vector<long>& value) { return value; }), std::vector<long>(100, 40'000));
 }
 
-TEST(shared_lock, both_tables_have_every_share_of_reads_with_both_locks) {
-  const auto result = run("shared_lock", {"--window-ms", "1", "--numbers", "64"});
-  EXPECT_EQ(result.lines_with("^Short work: 2 numbers +median +lowest +highest").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^Long work: 64 numbers +median +lowest +highest").size(), 1U) << result.text();
-  for (const std::string reads : {" 50", " 90", " 99", "100"}) {
-    EXPECT_EQ(result.lines_with("^" + reads + " % reads, mutex .*M/s").size(), 2U) << result.text();
-    EXPECT_EQ(result.lines_with("^" + reads + " % reads, shared_mutex .*M/s").size(), 2U) << result.text();
-  }
-  EXPECT_EQ(result.lines_with("^100 % reads, no lock .* 100 %$").size(), 2U) << result.text();
-  EXPECT_EQ(
-      result.lines_with("^shared_mutex against mutex: .* x at 50 %, .* x at 90 %, .* x at 99 %, .* x at 100 %$").size(),
-      2U)
-      << result.text();
+TEST(guarded, the_lock_comes_free_when_an_exception_leaves) {
+  Guarded<int> guarded(1);
+  const auto fails = [](int) -> int { throw std::runtime_error("no"); };
+  EXPECT_THROW(guarded.read(fails), std::runtime_error);
+  EXPECT_THROW(guarded.write(fails), std::runtime_error);
+  EXPECT_EQ(guarded.write([](int& value) { return ++value; }), 2);  // would hang if one of the two still held it
 }
 
-TEST(shared_lock, a_failed_check_leaves_out_the_speeds) {
-  const auto result = run("shared_lock", {"--hundreds", "1"}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
-  EXPECT_EQ(result.exit_code, 1) << result.text();
-  EXPECT_TRUE(result.lines_with("M/s").empty()) << result.text();
+TEST(guarded, the_value_need_not_be_copyable) {
+  Guarded<std::unique_ptr<int>> guarded(std::make_unique<int>(3));
+  EXPECT_EQ(guarded.read([](const auto& value) { return *value; }), 3);
 }
 
-TEST(shared_lock, an_interrupt_ends_it_while_it_measures) {
-  const auto result = run("shared_lock", {"--window-ms", "10000", "--hundreds", "1"}, {.interrupt_after_ms = 500});
-  EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+TEST(shared_lock_starved, readers_overtake_a_waiting_writer) {
+  const auto result = run("shared_lock_starved");
+  const auto reads = result.captures("^after (\\d+) reads the writer still waits$");
+  ASSERT_EQ(reads.size(), 1U) << result.text();
+  EXPECT_GE(std::stoi(reads[0]), 1000);
 }
 
 }  // namespace

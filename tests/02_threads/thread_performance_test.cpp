@@ -1,101 +1,206 @@
-// Thread performance: the program seen from outside. Catalogue: 2.C9, 2.11 to 2.15.
+// The program's output, and calls and jobs from inside. The catalogue's figures of F(10000) were computed elsewhere.
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "02_threads/thread_performance/calls.hpp"
+#include "02_threads/thread_performance/jobs.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/pin.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
 
-const std::vector<std::string> quick = {"--repeats", "1", "--delay-us", "100"};
-
-/// The options of a short run, and more.
-std::vector<std::string> with(std::initializer_list<std::string> more) {
-  std::vector<std::string> all = quick;
-  all.insert(all.end(), more);
-  return all;
+/// The number as one text of digits.
+std::string digits(const std::vector<std::uint64_t>& number) {
+  std::string text = std::to_string(number.back());
+  for (auto part = number.rbegin() + 1; part != number.rend(); ++part) text += fmt::format("{:018}", *part);
+  return text;
 }
 
-/// The seconds in one column (0: no lock, 1: interpreter lock) of a row of a table, from the row's name.
-double seconds(const test_support::Result& result, const std::string& table, const std::string& row, int column) {
-  auto line = std::find_if(result.out.begin(), result.out.end(), [&](const auto& l) { return l.starts_with(table); });
-  line = std::find_if(line, result.out.end(), [&](const auto& l) { return l.starts_with(row); });
-  EXPECT_NE(line, result.out.end()) << table << ": " << row << '\n' << result.text();
-  // As the source has it: the name in 23 columns, then seconds with 6 decimals.
-  return line == result.out.end() ? 0 : std::stod(line->substr(23 + static_cast<std::size_t>(column) * 19));
+long open_files() {
+  using Iterator = std::filesystem::directory_iterator;
+  return std::distance(Iterator("/proc/self/fd"), Iterator());
 }
 
-TEST(thread_performance, eight_rows_a_test_in_the_order_of_the_source) {
-  const auto result = run("thread_performance", quick);
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  std::vector<std::string> expected;
-  for (int test = 0; test < 4; ++test) {
-    for (const std::string n : {"1", "2", "4", "8"}) {
-      expected.push_back("non_threaded (" + n + " iters)");
-      expected.push_back("threaded (" + n + " threads)");
-    }
-  }
-  EXPECT_EQ(result.captures("^(\\w+ \\(\\d \\w+\\)) +\\d\\.\\d{6} seconds +\\d\\.\\d{6} seconds$"), expected);
-}
-
-TEST(thread_performance, every_call_and_every_request_is_made) {
-  for (const int repeats : {1, 2}) {
-    const auto result = run("thread_performance", {"--repeats", std::to_string(repeats), "--delay-us", "0"});
+TEST(thread_performance, four_functions_are_called_in_both_ways) {
+  for (const int n : {2, 5}) {
+    const auto result = run("thread_performance", {"--calls", std::to_string(n)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    // Both ways, with and without the lock, 1 + 2 + 4 + 8 calls a repeat; ten requests a call.
-    EXPECT_TRUE(result.has_line("ok    calls of the empty function: " + std::to_string(60 * repeats)));
-    EXPECT_TRUE(result.has_line("ok    pages served: " + std::to_string(600 * repeats)));
+    EXPECT_EQ(result.captures("^(.*\\S) +[0-9.]+ ms +[0-9.]+ ms$"),
+              (std::vector<std::string>{"an empty function", "F(20000)", "1000 blocks of a file", "10 web pages"}));
+    EXPECT_TRUE(result.has_line(fmt::format("ok    calls of the empty function: {}", 2 * n))) << result.text();
+    EXPECT_TRUE(result.has_line("ok    different results of F(20000): 1")) << result.text();
+    EXPECT_TRUE(result.has_line(fmt::format("ok    bytes read: {}", 2 * n * 1'024'000))) << result.text();
+    EXPECT_TRUE(result.has_line(fmt::format("ok    bytes fetched: {}", 2 * n * 10'240))) << result.text();
+    EXPECT_TRUE(result.has_line(fmt::format("ok    pages that the server was asked for: {}", 20 * n)));
+    const auto at_once = result.captures("most pages that were waited for at once: (\\d+)$");
+    ASSERT_EQ(at_once.size(), 1U) << result.text();
+    EXPECT_GE(std::stoi(at_once[0]), 2);
+    EXPECT_LE(std::stoi(at_once[0]), n);
   }
 }
 
-TEST(thread_performance, waiting_for_the_network_overlaps_even_under_the_lock) {
-  const auto result = run("thread_performance", {"--repeats", "1", "--delay-us", "10000"});
-  for (const int column : {0, 1}) {
-    // Ten requests of 10 ms each, eight times in a row; in threads all at once.
-    EXPECT_GE(seconds(result, "web page", "non_threaded (8 iters)", column), 0.8);
-    EXPECT_LT(seconds(result, "web page", "threaded (8 threads)", column),
-              seconds(result, "web page", "non_threaded (8 iters)", column) / 2);
+TEST(thread_performance, calls_one_by_one_wait_for_each_of_their_pages) {
+  const auto result = run("thread_performance");
+  const auto serial = result.captures("^10 web pages +([0-9.]+) ms");
+  ASSERT_EQ(serial.size(), 1U) << result.text();
+  EXPECT_GE(std::stod(serial[0]), 8 * 10 * 1);  // 8 calls, 10 pages, 1 ms
+}
+
+TEST(thread_performance_calls, each_way_calls_exactly_n_times_and_returns_all_results) {
+  for (const int n : {0, 1, 2, 4, 8, 50}) {
+    std::atomic<int> count = 0;
+    const auto function = [&] { return ++count; };
+    std::vector<int> serial = one_by_one(n, function), threaded = in_threads(n, function);
+    EXPECT_EQ(count, 2 * n);
+    serial.insert(serial.end(), threaded.begin(), threaded.end());
+    std::sort(serial.begin(), serial.end());
+    for (int i = 0; i < 2 * n; ++i) EXPECT_EQ(serial[i], i + 1);
   }
 }
 
-TEST(thread_performance, a_thread_costs_more_than_an_empty_call) {
-  const auto result = run("thread_performance", quick);
-  for (const std::string n : {"1", "2", "4", "8"}) {
-    EXPECT_GT(seconds(result, "empty function", "threaded (" + n + " threads)", 0),
-              seconds(result, "empty function", "non_threaded (" + n + " iters)", 0));
+TEST(thread_performance_calls, one_by_one_stays_in_this_thread_and_in_threads_has_a_thread_per_call) {
+  for (const auto& id : one_by_one(3, [] { return std::this_thread::get_id(); })) {
+    EXPECT_EQ(id, std::this_thread::get_id());
+  }
+  std::latch all_there(8);  // opens only if eight threads run at the same time
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  auto ids = in_threads(8, [&] {
+    all_there.count_down();
+    while (!all_there.try_wait() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_TRUE(all_there.try_wait());
+    return std::this_thread::get_id();
+  });
+  ids.push_back(std::this_thread::get_id());
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+TEST(thread_performance_calls, what_a_call_throws_reaches_the_caller_when_all_have_ended) {
+  std::atomic<int> ended = 0;
+  const auto fails = [&]() -> int {
+    if (++ended == 2) throw std::runtime_error("no page today");
+    return 0;
+  };
+  EXPECT_THROW(in_threads(4, fails), std::runtime_error);
+  EXPECT_EQ(ended, 4);
+  EXPECT_THROW(one_by_one(4, []() -> int { throw std::runtime_error("no page today"); }), std::runtime_error);
+}
+
+TEST(thread_performance_jobs, fibonacci_numbers_are_right_beyond_64_bits) {
+  EXPECT_EQ(digits(fibonacci(0)), "0");
+  EXPECT_EQ(digits(fibonacci(1)), "1");
+  EXPECT_EQ(digits(fibonacci(2)), "1");
+  EXPECT_EQ(digits(fibonacci(87)), "679891637638612258");    // the last with 18 digits
+  EXPECT_EQ(digits(fibonacci(88)), "1100087778366101931");   // takes a second element
+  EXPECT_EQ(digits(fibonacci(92)), "7540113804746346429");   // the last that fits a signed number of 64 bits
+  EXPECT_EQ(digits(fibonacci(93)), "12200160415121876738");  // the last that fits an unsigned one
+  EXPECT_EQ(digits(fibonacci(94)), "19740274219868223167");
+
+  const std::string number = digits(fibonacci(10'000));
+  EXPECT_EQ(number.size(), 2090U);
+  EXPECT_EQ(number.substr(0, 20), "33644764876431783266");
+  EXPECT_EQ(number.substr(number.size() - 20), "66073310059947366875");
+  std::uint64_t modulo_2_64 = 0, remainder = 0;
+  for (const char digit : number) {
+    modulo_2_64 = modulo_2_64 * 10 + (digit - '0');
+    remainder = (remainder * 10 + (digit - '0')) % 1'000'000'007;
+  }
+  EXPECT_EQ(modulo_2_64, 15574651946073070043U);
+  EXPECT_EQ(remainder, 271496360U);
+}
+
+TEST(thread_performance_jobs, every_thread_reads_the_whole_file) {
+  EXPECT_EQ(in_threads(4, [path = make_block_file()] { return read_blocks(path); }), std::vector<long>(4, 1'024'000));
+}
+
+TEST(thread_performance_jobs, a_shorter_file_gives_what_it_has_and_a_longer_one_1000_blocks) {
+  const test_support::Folder folder;
+  const std::string path = folder.path / "file";
+  for (const long size : {0, 1, 1023, 1024, 1500, 2'000'000}) {
+    std::ofstream(path) << std::string(size, 'x');
+    EXPECT_EQ(read_blocks(path), std::min(size, 1'024'000L));
   }
 }
 
-TEST(thread_performance, the_number_is_right_and_the_same_in_all_threads) {
-  const auto result = run("thread_performance", quick);
-  EXPECT_TRUE(result.has_line("ok    digits of F(10000): 2090"));
-  EXPECT_TRUE(result.has_line("ok    F(10000) modulo 2^64: 15574651946073070043"));
-  EXPECT_TRUE(result.has_line("ok    calls that got another number: 0"));
+TEST(thread_performance_jobs, a_missing_file_is_reported_from_any_thread) {
+  EXPECT_THROW(read_blocks("/no/such/file"), std::runtime_error);
+  EXPECT_THROW(in_threads(2, [] { return read_blocks("/no/such/file"); }), std::runtime_error);
 }
 
-TEST(thread_performance, a_short_file_gives_what_it_has) {
-  const auto result = run("thread_performance", with({"--file", "/etc/hostname"}));
-  EXPECT_EQ(result.exit_code, 0) << result.text();
+TEST(thread_performance_jobs, ten_requests_per_call_one_at_a_time_or_all_threads_at_once) {
+  PageServer server(0us);
+  EXPECT_EQ(one_by_one(3, [&] { return fetch_pages(server.port()); }), std::vector<long>(3, 10'240));
+  EXPECT_EQ(server.requests(), 30);
+  EXPECT_EQ(server.most_at_once(), 1);
+  PageServer slow(20ms);
+  EXPECT_EQ(in_threads(8, [&] { return fetch_pages(slow.port()); }), std::vector<long>(8, 10'240));
+  EXPECT_EQ(slow.requests(), 80);
+  EXPECT_GE(slow.most_at_once(), 2);
 }
 
-TEST(thread_performance, a_missing_file_and_a_refused_connection_are_reported) {
-  const auto file = run("thread_performance", with({"--file", "/no/such/file"}));
-  EXPECT_EQ(file.exit_code, 3);
-  EXPECT_THAT(file.err, testing::ElementsAre("thread_performance: open /no/such/file: No such file or directory"));
-  const auto port = run("thread_performance", with({"--port", "1"}));
-  EXPECT_EQ(port.exit_code, 3);
-  EXPECT_THAT(port.err, testing::ElementsAre("thread_performance: connect to 127.0.0.1:1: Connection refused"));
+TEST(thread_performance_jobs, a_page_never_comes_before_the_delay) {
+  PageServer server(5ms);
+  const cookbook::Stopwatch watch;
+  fetch_pages(server.port());
+  EXPECT_GE(watch.seconds(), 0.05);
 }
 
-TEST(thread_performance, an_exception_in_a_thread_reaches_the_caller) {
-  const auto result = run("thread_performance", quick);
-  EXPECT_TRUE(result.has_line("ok    what the caller of failing threads caught: no page today"));
-  EXPECT_TRUE(result.has_line("ok    descriptors left open: 0"));
+TEST(thread_performance_jobs, no_file_or_socket_stays_open) {
+  const std::string path = make_block_file();
+  const long before = open_files();
+  {
+    PageServer server(0us);
+    in_threads(8, [&] { return read_blocks(path) + fetch_pages(server.port()); });
+  }
+  EXPECT_EQ(open_files(), before);
 }
 
-TEST(thread_performance, ctrl_c_ends_it) {
-  EXPECT_EQ(run("thread_performance", {"--delay-us", "1000000"}, {.interrupt_after_ms = 300}).exit_code, -2);
+TEST(thread_performance_jobs_death, a_refused_connection_is_an_error) {
+  std::uint16_t port = 0;
+  {
+    PageServer server(0us);
+    port = server.port();
+  }
+  EXPECT_EXIT(fetch_pages(port), testing::ExitedWithCode(3), "connect in line [0-9]+: Connection refused");
+}
+
+TEST(thread_performance_timing, what_gains_and_what_does_not) {
+  const auto seconds = [](auto work) {
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+      const cookbook::Stopwatch watch;
+      work();
+      best = std::min(best, watch.seconds());
+    }
+    return best;
+  };
+  const auto gain = [&](int n, auto function) {
+    return seconds([&] { one_by_one(n, function); }) / seconds([&] { in_threads(n, function); });
+  };
+  PageServer server(5ms);
+  for (const int n : {1, 2, 4, 8}) EXPECT_LT(gain(n, [] { return 0; }), 1) << n << " empty calls";
+  EXPECT_GT(gain(8, [&] { return fetch_pages(server.port()); }), 4);
+  if (cookbook::allowed_processors() > 1) {
+    EXPECT_GT(gain(2, [] { return fibonacci(50'000); }), 1.3);
+  }
+
+  // To make threads takes time for each of them.
+  const auto empty_threads = [&](int n) { return seconds([n] { in_threads(n, [] { return 0; }); }); };
+  EXPECT_GT(empty_threads(8), empty_threads(1));
+  EXPECT_LT(empty_threads(8), 5 * 8 * empty_threads(1));
 }
 
 }  // namespace

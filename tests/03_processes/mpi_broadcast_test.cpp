@@ -30,14 +30,14 @@ TEST(mpi_broadcast, all_have_the_roots_value_for_any_root_and_rank_count) {
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_THAT(result.lines_with("^process = "), testing::ElementsAreArray(shared_lines(ranks, root)));
 
-    int fewest_rounds = 0;
-    while (1 << fewest_rounds < ranks) ++fewest_rounds;
+    int min_rounds = 0;
+    while (1 << min_rounds < ranks) ++min_rounds;
     for (const std::string form : {"one by one", "all at once", "binary tree", "binomial tree"}) {
       EXPECT_EQ(checked(result, form + ": messages"), std::to_string(ranks - 1)) << result.text();
       EXPECT_EQ(checked(result, form + ": two broadcasts in a row reached all"), "yes") << result.text();
     }
     EXPECT_EQ(checked(result, "one by one: rounds"), std::to_string(ranks - 1)) << result.text();
-    EXPECT_EQ(checked(result, "binomial tree: rounds"), std::to_string(fewest_rounds)) << result.text();
+    EXPECT_EQ(checked(result, "binomial tree: rounds"), std::to_string(min_rounds)) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
 }
@@ -69,7 +69,7 @@ TEST(mpi_broadcast, ranks_that_name_different_roots_all_end_with_a_message) {
   }
 }
 
-TEST(mpi_broadcast, a_root_that_does_not_exist_is_refused) {
+TEST(mpi_broadcast, a_root_that_does_not_exist_is_rejected) {
   const auto result = run_ranks(4, "mpi_broadcast", {"--root", "4"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_broadcast: no rank 4 among 4"));
@@ -81,7 +81,7 @@ TEST(mpi_broadcast, a_failed_check_hides_the_figures) {
   EXPECT_TRUE(result.lines_with(" us").empty()) << result.text();
 }
 
-TEST(mpi_broadcast, two_roots_are_accepted_in_silence_by_the_twin) {
+TEST(mpi_broadcast, two_roots_are_accepted_in_silence_by_the_pitfall) {
   const auto result = run_ranks(10, "mpi_broadcast_two_roots");
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.has_line("process = 5 first 105 second 205")) << result.text();

@@ -83,7 +83,7 @@ TEST(mpi_deadlock, fewer_than_six_ranks_are_refused_in_one_line) {
 }
 
 TEST(mpi_deadlock, ctrl_c_ends_all_ranks_while_two_are_stuck) {
-  const auto result = run_ranks(6, "mpi_deadlock", {"--patience-ms", "1000"}, {.interrupt_after_ms = 1200});
+  const auto result = run_ranks(6, "mpi_deadlock", {"--timeout-ms", "1000"}, {.interrupt_after_ms = 1200});
   EXPECT_FALSE(result.timed_out) << result.text();
   EXPECT_NE(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.left_behind, 0) << result.text();

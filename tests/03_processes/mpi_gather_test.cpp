@@ -67,7 +67,7 @@ TEST(mpi_gather, every_form_is_measured_at_every_size) {
   }
 }
 
-TEST(mpi_gather, ranks_that_do_not_exist_are_refused) {
+TEST(mpi_gather, ranks_that_do_not_exist_are_rejected) {
   for (const std::string option : {"--root", "--odd-one"}) {
     const auto result = run_ranks(4, "mpi_gather", {option, "4"});
     EXPECT_EQ(result.exit_code, 2) << result.text();
@@ -82,7 +82,7 @@ TEST(mpi_gather, a_failed_check_hides_the_figures) {
   EXPECT_TRUE(result.lines_with(" us").empty()) << result.text();
 }
 
-TEST(mpi_gather, the_twin_leaves_gaps) {
+TEST(mpi_gather, the_pitfall_leaves_gaps) {
   const auto result = run_ranks(5, "mpi_gather_total");
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_THAT(result.out, testing::ElementsAre("gathered: [1, -1, -1, -1, -1]")) << result.text();

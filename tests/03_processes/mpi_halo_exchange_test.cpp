@@ -138,7 +138,7 @@ TEST(mpi_halo_exchange, a_picture_that_cannot_be_written_is_named) {
   EXPECT_EQ(result.left_behind, 0);
 }
 
-TEST(mpi_halo_exchange, a_plate_with_fewer_cells_than_ranks_is_refused) {
+TEST(mpi_halo_exchange, a_plate_with_fewer_cells_than_ranks_is_rejected) {
   const auto result = run_ranks(5, "mpi_halo_exchange", plate(4, 100, 1));
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_TRUE(result.out.empty()) << result.text();
@@ -176,7 +176,7 @@ TEST(mpi_halo_exchange, an_interrupt_ends_all_ranks) {
   EXPECT_EQ(result.left_behind, 0) << result.text();
 }
 
-TEST(mpi_halo_exchange, the_twin_is_right_with_one_rank_and_wrong_with_more) {
+TEST(mpi_halo_exchange, the_pitfall_is_right_with_one_rank_and_wrong_with_more) {
   for (const int ranks : {2, 4}) {
     const auto result = run_ranks(ranks, "mpi_halo_exchange_early");
     EXPECT_EQ(result.exit_code, 1) << result.text();

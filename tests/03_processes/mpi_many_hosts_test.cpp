@@ -41,6 +41,7 @@ Result play(const std::vector<std::string>& arguments, test_support::Setting set
   const auto scratch = std::filesystem::temp_directory_path() / ("mpi_many_hosts_test_" + std::to_string(getpid()));
   std::filesystem::create_directory(scratch);
   setting.environment["TMPDIR"] = scratch;
+  setting.environment["COOKBOOK_ROUNDS"] = "1";
   setting.limit = std::chrono::seconds(55);
   const std::vector<std::string> before = leftovers();
   const auto result = run_parts("03_processes/mpi_many_hosts", arguments, setting);
@@ -70,7 +71,8 @@ TEST(mpi_many_hosts, three_hosts_give_the_bits_of_one) {
 
 TEST(mpi_many_hosts, two_runs_at_once_do_not_meet) {
   const std::string run_it = recipe + "/run.sh " + bin() + " --side 64 --steps 20 --ranks-per-host ";
-  const auto result = run("/bin/bash", {"-c", run_it + "1 & " + run_it + "3; code=$?; wait $! && exit $code"});
+  const auto result = run("/bin/bash", {"-c", run_it + "1 & " + run_it + "3; code=$?; wait $! && exit $code"},
+                          {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
   SKIP_WITHOUT_HOSTS(result);
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    ranks on each host: [1, 1, 1]")) << result.text();

@@ -85,7 +85,7 @@ TEST(mpi_one_sided, other_memory_gives_the_same) {
 }
 
 /// A window of the program's own memory: MPI makes it, or the program says in one line that it does not.
-void expect_created_or_refused(const Result& result) {
+void expect_created_or_rejected(const Result& result) {
   if (result.exit_code == 0) {
     EXPECT_EQ(result.lines_with("^MPI_Win_create +median").size(), 1U) << result.text();
   } else {
@@ -101,8 +101,8 @@ TEST(mpi_one_sided, without_copies_by_the_kernel_only_created_memory_may_be_refu
   const auto bare = run_ranks(3, "mpi_one_sided", {"--up-to", "65536"}, {.environment = no_copies});
   EXPECT_EQ(bare.exit_code, 0) << bare.text();
   const std::vector<std::string> created = {"--memory", "created", "--up-to", "65536"};
-  expect_created_or_refused(run_ranks(3, "mpi_one_sided", created, {.environment = no_copies}));
-  expect_created_or_refused(run_ranks(1, "mpi_one_sided", created));
+  expect_created_or_rejected(run_ranks(3, "mpi_one_sided", created, {.environment = no_copies}));
+  expect_created_or_rejected(run_ranks(1, "mpi_one_sided", created));
 }
 
 TEST(mpi_one_sided, a_put_to_a_rank_that_does_not_exist_ends_all_ranks_with_a_message) {
@@ -118,13 +118,13 @@ TEST(mpi_one_sided, a_put_to_a_rank_that_does_not_exist_ends_all_ranks_with_a_me
   }
 }
 
-TEST(mpi_one_sided, a_stray_that_does_not_exist_is_refused) {
+TEST(mpi_one_sided, a_stray_that_does_not_exist_is_rejected) {
   const auto result = run_ranks(4, "mpi_one_sided", {"--stray", "4"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_one_sided: no rank 4 among 4"));
 }
 
-TEST(mpi_one_sided, the_twin_loses_all_additions_but_one_and_accumulate_loses_none) {
+TEST(mpi_one_sided, the_pitfall_loses_all_additions_but_one_and_accumulate_loses_none) {
   const auto result = run_ranks(5, "mpi_one_sided_lost_updates");
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_THAT(result.out,

@@ -88,7 +88,7 @@ TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {
   }
 }
 
-TEST(mpi_reduce, a_root_that_does_not_exist_is_refused) {
+TEST(mpi_reduce, a_root_that_does_not_exist_is_rejected) {
   const auto result = run_ranks(3, "mpi_reduce", {"--root", "3"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: no rank 3 among 3"));
@@ -103,7 +103,7 @@ TEST(mpi_reduce, every_form_is_measured_at_every_size) {
   }
 }
 
-TEST(mpi_reduce, the_twin_is_right_with_one_matrix_and_wrong_with_many) {
+TEST(mpi_reduce, the_pitfall_is_right_with_one_matrix_and_wrong_with_many) {
   const auto result = run_ranks(3, "mpi_reduce_commutative");
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.has_line("of 1 matrices, wrong: 0")) << result.text();

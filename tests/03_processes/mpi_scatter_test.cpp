@@ -68,7 +68,7 @@ TEST(mpi_scatter, the_list_of_ten_needs_ten_ranks) {
   EXPECT_EQ(run_ranks(3, "mpi_scatter").exit_code, 2);
 }
 
-TEST(mpi_scatter, a_root_that_does_not_exist_is_refused) {
+TEST(mpi_scatter, a_root_that_does_not_exist_is_rejected) {
   const auto result = scatter(4, 4, 4);
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_scatter: no rank 4 among 4"));
@@ -83,8 +83,12 @@ TEST(mpi_scatter, every_form_is_measured_at_every_size) {
   }
 }
 
-TEST(mpi_scatter, the_twin_hangs_after_the_roots_message_and_ends_at_an_interrupt) {
-  const auto result = run_ranks(10, "mpi_scatter_root_only", {}, {.interrupt_after_ms = 2000});
+TEST(mpi_scatter, the_pitfall_hangs_after_the_roots_message_and_ends_at_an_interrupt) {
+  Result result;
+  for (const int ms : {1000, 5000, 20000}) {  // on a busy machine the root's message may come late
+    result = run_ranks(10, "mpi_scatter_root_only", {}, {.interrupt_after_ms = ms});
+    if (!result.out.empty()) break;
+  }
   EXPECT_THAT(result.out, testing::ElementsAre("expecting 10 items, got 7")) << result.text();
   EXPECT_FALSE(result.timed_out) << result.text();
   EXPECT_NE(result.exit_code, 0) << result.text();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -57,7 +58,7 @@ TEST(name_process, the_names_are_seen_inside_in_proc_and_not_by_the_parent) {
 
 TEST(name_process, ps_shows_the_names) {
   const std::string script = test_support::bin() +
-                             "/name_process --delay-ms 3000 >/dev/null & for i in $(seq 500); do "
+                             "/name_process --delay-ms 10000 >/dev/null & for i in $(seq 500); do "
                              "seen=$(ps --ppid $! -o comm= -o args= | tr -s ' ' | LC_ALL=C sort | tr '\\n' ';'); "
                              "case $seen in 'Process-2 Process-2'*'foo_process foo_process'*) "
                              "echo seen; break;; esac; sleep 0.01; done; kill $!";
@@ -66,14 +67,12 @@ TEST(name_process, ps_shows_the_names) {
 }
 
 TEST(name_process, a_command_line_with_too_little_room_is_cut) {
-  char folder[] = "/tmp/name_process_test_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
+  const test_support::Folder folder;
   for (const char* program : {"name_process", "name_process_child"}) {
-    std::filesystem::create_symlink(test_support::bin() + "/" + program, std::filesystem::path(folder) / program);
+    std::filesystem::create_symlink(test_support::bin() + "/" + program, folder.path / program);
   }
-  std::filesystem::create_symlink("name_process", std::filesystem::path(folder) / "np");
-  const auto result = run("/bin/sh", {"-c", "cd " + std::string(folder) + "; exec ./np"});
-  std::filesystem::remove_all(folder);
+  std::filesystem::create_symlink("name_process", folder.path / "np");
+  const auto result = run("/bin/sh", {"-c", "cd " + folder.path.string() + "; exec ./np"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    short names in /proc: ["foo_process", "Process-2"])")) << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    command lines in /proc: ["foo_", "Proc"])")) << result.text();

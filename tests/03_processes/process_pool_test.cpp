@@ -68,7 +68,7 @@ TEST(process_pool, errors_callbacks_and_deaths) {
   EXPECT_LE(std::stoi(again[0]), 10);
 }
 
-TEST(process_pool, a_closed_pool_refuses_tasks_and_ends_in_order) {
+TEST(process_pool, a_closed_pool_rejects_tasks_and_ends_in_order) {
   const auto result = run("process_pool", {"--measure", "100"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   expect_lines(result,

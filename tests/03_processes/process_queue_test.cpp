@@ -60,7 +60,7 @@ TEST(process_queue, join_waits_for_what_is_taken_and_not_yet_done) {
   const auto result = run("process_queue", {"--unit-ms", "0", "--measure", "0"});
   for (const std::string line :
        {"join() on a queue that was never used: true", "join() with ten taken and nine done: false",
-        "join() with ten done: true", "task_done() that is refused: 11", "four of both: items popped once: 4000",
+        "join() with ten done: true", "task_done() that is rejected: 11", "four of both: items popped once: 4000",
         "stream: numbers read, and how many of them wrong: [10000, 0]", "producers killed: consumers that ended: 20",
         "consumers killed: producers that ended: 20", "writers killed: readers that ended: 20",
         "readers killed: writers that ended: 20"}) {
@@ -71,9 +71,14 @@ TEST(process_queue, join_waits_for_what_is_taken_and_not_yet_done) {
 }
 
 TEST(process_queue, ended_when_empty_none_is_consumed_if_the_producer_is_late) {
-  const auto late = run("process_queue_empty", {"--late-ms", "200"});
+  const std::string all_left = "left in the queue: 10";
+  test_support::Result late;
+  for (const std::string ms : {"100", "1000", "10000"}) {  // on a busy machine the consumer may be late, too
+    late = run("process_queue_empty", {"--late-ms", ms});
+    if (late.has_line(all_left)) break;
+  }
+  EXPECT_TRUE(late.has_line(all_left)) << late.text();
   EXPECT_EQ(late.exit_code, 1) << late.text();
-  EXPECT_TRUE(late.has_line("left in the queue: 10")) << late.text();
 
   // A race: whatever is not popped is left in the queue.
   const auto race = run("process_queue_empty", {"--late-ms", "0"});
@@ -94,7 +99,7 @@ TEST(process_queue, ctrl_c_and_a_kill_leave_nothing_behind) {
 
 // Without optimisation, and under a sanitizer, the compiler slows down the stream and not the pipe.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-TEST(process_queue, the_stream_moves_at_least_five_times_what_a_pipe_does) {
+TEST(process_queue_timing, the_stream_moves_at_least_five_times_what_a_pipe_does) {
   double numbers = 0, blocks = 0;
   for (int attempt = 0; attempt < 4 && (numbers < 5 || blocks < 5); ++attempt) {
     const auto result = run("process_queue", {"--unit-ms", "0"});

@@ -9,7 +9,7 @@ namespace {
 using test_support::run;
 
 TEST(shared_state, ten_workers_write_and_the_results_are_in_order_of_the_keys) {
-  const auto result = run("shared_state");
+  const auto result = run("shared_state", {"--operations", "4"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
 
   auto lines = result.captures("^(key = \\d+ value = \\d+)$");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -10,7 +11,8 @@ namespace {
 using test_support::Result;
 using test_support::run;
 using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::EndsWith;
+using testing::StartsWith;
 
 using Lines = std::vector<std::string>;
 
@@ -73,15 +75,14 @@ TEST(spawn_process, the_child_program_takes_a_number_and_starts_nothing) {
 }
 
 TEST(spawn_process, without_its_child_program_it_says_so) {
-  char folder[] = "/tmp/spawn_process_test_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::filesystem::path copy = std::filesystem::path(folder) / "spawn_process";
+  const test_support::Folder folder;
+  const std::filesystem::path copy = folder.path / "spawn_process";
   std::filesystem::copy_file(test_support::bin() + "/spawn_process", copy);
   const auto result = run(copy);
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(result.exit_code, 3) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], HasSubstr(copy.string() + "_child: No such file or directory"));
+  EXPECT_THAT(result.err[0], StartsWith("spawn_process: posix_spawn of " + copy.string() + "_child in line "));
+  EXPECT_THAT(result.err[0], EndsWith(": No such file or directory"));
 }
 
 TEST(spawn_process, without_the_guard_the_children_start_children) {

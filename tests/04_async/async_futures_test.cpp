@@ -1,5 +1,15 @@
-// Async futures: the program seen from outside. Catalogue: 4.C6, 4.5, 4.6.
+// Async futures: the program seen from outside, Future and LoopTime from inside. Catalogue: 4.C6, 4.5, 4.6.
 
+#include "04_async/async_futures/future.hpp"
+
+#include <future>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "04_async/loop_time.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -78,6 +88,91 @@ TEST(async_futures, every_change_of_state_is_as_it_must_be) {
            "or with the cancellation: the future was cancelled",
        })
     EXPECT_TRUE(result.has_line("ok    " + line)) << line << "\n" << result.text();
+}
+
+namespace asio = boost::asio;
+
+TEST(future, knows_whether_it_was_cancelled) {
+  asio::io_context loop(1);
+  Future<int> pending(loop), cancelled(loop), failed(loop);
+  EXPECT_FALSE(cancelled.cancelled());
+  EXPECT_TRUE(cancelled.cancel());
+  EXPECT_TRUE(cancelled.cancelled());
+  EXPECT_TRUE(cancelled.done());
+  EXPECT_FALSE(cancelled.cancel());
+  failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
+  EXPECT_TRUE(failed.done());
+  EXPECT_FALSE(failed.cancelled());
+  EXPECT_FALSE(pending.done());
+  EXPECT_FALSE(pending.cancelled());
+}
+
+TEST(future, a_coroutine_may_wait_for_one_whose_object_is_gone) {
+  asio::io_context loop(1);
+  auto mine = std::make_optional<Future<std::string>>(loop);
+  Future<std::string> copy = *mine;
+  std::future<std::string> got = asio::co_spawn(loop, mine->wait(), asio::use_future);
+  mine.reset();  // before the coroutine has begun
+  copy.set_result("seven");
+  loop.run();
+  EXPECT_EQ(got.get(), "seven");
+}
+
+/// How a coroutine ended that was cancelled: by operation_aborted, by another exception, or not at all.
+template <typename Result>
+std::string end_of_cancelled(asio::io_context& loop, asio::awaitable<Result> work) {
+  asio::cancellation_signal stop;
+  std::string end = "it waits still";
+  asio::co_spawn(loop, std::move(work),
+                 asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr error, auto...) {
+                   try {
+                     if (error) std::rethrow_exception(error);
+                     end = "it went on";
+                   } catch (const boost::system::system_error& thrown) {
+                     end = thrown.code() == asio::error::operation_aborted ? "aborted" : thrown.what();
+                   } catch (const std::exception& thrown) {
+                     end = thrown.what();
+                   }
+                 }));
+  loop.poll();
+  stop.emit(asio::cancellation_type::terminal);
+  loop.restart();
+  loop.poll();
+  return end;
+}
+
+TEST(future, a_wait_that_is_cancelled_says_so) {
+  asio::io_context loop(1);
+  Future<std::string> never(loop);
+  EXPECT_EQ(end_of_cancelled(loop, never.wait()), "aborted");
+  EXPECT_FALSE(never.done());
+}
+
+TEST(loop_time, a_virtual_sleep_that_is_cancelled_says_so_and_is_forgotten) {
+  asio::io_context loop(1);
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  EXPECT_EQ(end_of_cancelled(loop, time.sleep(5)), "aborted");
+  asio::co_spawn(loop, time.sleep(2), asio::detached);
+  loop.restart();
+  time.run();
+  EXPECT_EQ(time.now(), 2);  // not 5
+}
+
+TEST(loop_time, who_fell_asleep_first_wakes_first) {
+  for (const int second_ms : {0, 1}) {
+    asio::io_context loop(1);
+    LoopTime time(loop, std::chrono::milliseconds(second_ms));
+    std::string order;
+    const auto sleeper = [&](char name, double seconds) -> asio::awaitable<void> {
+      co_await time.sleep(seconds);
+      order += name;
+    };
+    asio::co_spawn(loop, sleeper('b', 2), asio::detached);
+    asio::co_spawn(loop, sleeper('c', 2), asio::detached);
+    asio::co_spawn(loop, sleeper('a', 1), asio::detached);
+    time.run();
+    EXPECT_EQ(order, "abc") << second_ms;
+  }
 }
 
 TEST(async_futures, ctrl_c_ends_it) {

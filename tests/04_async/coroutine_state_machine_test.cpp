@@ -18,7 +18,8 @@ test_support::Result run_short(std::vector<std::string> arguments) {
 
 TEST(coroutine_state_machine, the_bits_of_the_sample_give_its_output) {
   for (const std::string second_ms : {"0", "10"}) {
-    const auto result = run("coroutine_state_machine", {"--second-ms", second_ms});
+    const auto result =
+        run("coroutine_state_machine", {"--second-ms", second_ms, "--runs", "1000", "--transitions", "1000"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     std::vector<std::string> expected = {"Finite state machine of Asio coroutines", "Start State called", ""};
     expected.insert(expected.end(), 12, "...Evaluating...");
@@ -112,6 +113,15 @@ TEST(coroutine_state_machine, two_machines_share_a_loop) {
   const auto result = run_short({});
   EXPECT_TRUE(result.has_line("ok    two machines take turns: a0 b0 a1 b2 a3 b3")) << result.text();
   EXPECT_TRUE(result.has_line("ok    seconds for both: 3")) << result.text();
+}
+
+TEST(coroutine_state_machine, states_that_await_one_another_overflow_the_stack_when_they_are_given_up) {
+  const auto result = run("coroutine_state_machine_deep");
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  const auto bytes = result.captures("^(\\d+) bytes a transition, kept until the end$");
+  ASSERT_EQ(bytes.size(), 1U) << result.text();
+  EXPECT_GT(std::stoi(bytes[0]), 50);
+  EXPECT_EQ(result.out.back(), "the stack has overflowed");
 }
 
 TEST(coroutine_state_machine, ctrl_c_ends_it) {

@@ -1,4 +1,5 @@
-/// A server of a recipe that runs until a signal, for tests that drive it from outside.
+/// A program of a recipe that runs beside the test, which reads its lines and sends it signals; and a server among
+/// them.
 #pragma once
 
 #include <fcntl.h>
@@ -26,11 +27,11 @@ constexpr long memory_factor = 8;
 constexpr long memory_factor = 1;
 #endif
 
-class Serving {
+/// A program that runs until it ends, or until this object does.
+class Started {
  public:
-  /// Starts the executable `name`, which prints its port after the last colon of its first line, and waits for that
-  /// line. If `files` is not 0, it gets no more file descriptors than that.
-  Serving(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0) {
+  /// Starts the executable `name`. If `files` is not 0, it gets no more file descriptors than that.
+  Started(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0) {
     const std::string path = bin() + "/" + name;
     std::vector<char*> argv = {const_cast<char*>(path.c_str())};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -49,12 +50,10 @@ class Serving {
     }
     close(ends[1]);
     out_ = ends[0];
-    const std::string line = read_line();
-    port = static_cast<unsigned short>(std::stoi(line.substr(line.rfind(':') + 1)));
   }
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
-  ~Serving() {
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+  ~Started() {
     if (process_ > 0) {
       kill(process_, SIGKILL);
       waitpid(process_, nullptr, 0);
@@ -93,11 +92,22 @@ class Serving {
     throw std::runtime_error("no VmRSS");
   }
 
-  unsigned short port = 0;
-
  private:
   pid_t process_ = -1;
   int out_ = -1;
+};
+
+/// A server, which prints its port after the last colon of its first line.
+class Serving : public Started {
+ public:
+  /// Starts the executable `name` and waits for that line.
+  Serving(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0)
+      : Started(name, arguments, files) {
+    const std::string line = read_line();
+    port = static_cast<unsigned short>(std::stoi(line.substr(line.rfind(':') + 1)));
+  }
+
+  unsigned short port = 0;
 };
 
 }  // namespace test_support

@@ -1,6 +1,9 @@
-// Remote object: the programs seen from outside. Catalogue: 5.C6, 5.6.
+// Remote object: the programs seen from outside, and the stream that sends calls in batches. Catalogue: 5.C6, 5.6.
 
 #include <set>
+
+#include "05_distributed/remote_object/object_server.hpp"
+#include "05_distributed/remote_object/rates.hpp"
 
 #include "support/run.hpp"
 
@@ -41,7 +44,23 @@ TEST(remote_object, all_checks_hold_and_nothing_is_left_behind) {
   EXPECT_EQ(result.lines_with("^call .* K/s .* x$").size(), 6U) << result.text();
 }
 
-TEST(remote_object, pipelined_calls_hide_the_distance) {
+TEST(remote_object, calls_that_are_under_way_together_leave_in_one_batch) {
+  auto io = kj::setupAsyncIo();
+  ObjectServer server(io, 0);
+  const Address address = server.add(kj::heap<Greeting>());
+  const auto served = server.serve().eagerlyEvaluate([](kj::Exception&& error) { FAIL() << reason(error); });
+  Proxy<remote::Greeting> there(io, address, 30 * kj::SECONDS);
+  one_at_a_time(io, *there, 1);  // the object is here now
+  const long before = there.stream().batches_sent();
+  one_at_a_time(io, *there, 100);
+  const long alone = there.stream().batches_sent() - before;
+  pipelined(io, *there, 100);
+  const long together = there.stream().batches_sent() - before - alone;
+  EXPECT_GE(alone, 100);
+  EXPECT_LE(together, 3);  // the calls, and the word that their answers are no longer needed
+}
+
+TEST(remote_object_timing, pipelined_calls_hide_the_distance) {
   const auto result = run("remote_object", {"--calls", "500", "--repeats", "3"});
   const auto alone = result.captures("^call 1 ms away, one at a time +([0-9.]+) K/s");
   const auto pipelined = result.captures("^call 1 ms away, all under way +([0-9.]+) K/s");
@@ -78,9 +97,9 @@ TEST(remote_object, each_failure_is_one_line_and_exit_code_3) {
 line client --visitor Ada --object nobody
 line client --visitor Ada --object "capnp:obj_0@127.0.0.1:$port"
 line client --visitor Ada --object "capnp:names@${names##*@}"
-kill -STOP $server_pid; line client --visitor Ada --patience-ms 100
+kill -STOP $server_pid; line client --visitor Ada --timeout-ms 100
 kill -CONT $server_pid; line client --visitor Ada
-kill -STOP $names_pid; line client --visitor Ada --patience-ms 100; kill -CONT $names_pid
+kill -STOP $names_pid; line client --visitor Ada --timeout-ms 100; kill -CONT $names_pid
 kill -9 $server_pid; line client --visitor Ada
 start; heir_pid=$!; read -r text <&$out; line client --visitor Ada
 kill $heir_pid; until line client --visitor Ada | grep -m 1 nothing; do sleep 0.01; done
@@ -129,7 +148,7 @@ TEST(remote_object, more_connections_than_a_server_may_have_wait) {
   const auto result = scene(R"sh(
 files=32; start --name crowded; heir_pid=$!; read -r text <&$out; port=${text##*:}
 for i in {1..100}; do exec {silent[i]}<> /dev/tcp/127.0.0.1/$port; done
-line client --object crowded --visitor x --patience-ms 100
+line client --object crowded --visitor x --timeout-ms 100
 for i in {1..100}; do exec {silent[i]}>&-; done
 client --object crowded --visitor "after silence")sh");
   EXPECT_THAT(result.out, ElementsAre("3: remote_object_client: no answer within 100 ms", "Hi welcome after silence"))

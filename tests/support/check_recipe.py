@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The generic tests of a recipe: page, fault, usage, compile_line, symptom.
+"""The generic tests of a recipe: page, fault, usage, compile_line, bench, symptom.
 
-Usage: check_recipe.py KIND RECIPE --build FOLDER [--twin PROGRAM] [--sanitizer thread|address]
+Usage: check_recipe.py KIND RECIPE --build FOLDER [--pitfall PROGRAM] [--sanitizer thread|address]
 Prints a line a fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
 import argparse
@@ -18,14 +18,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "
 import cookbook  # noqa: E402
 
 SKIPPED = 77
-BY_STEPS = pathlib.Path(__file__).resolve().parent / "by_steps"  # a g++ that compiles nothing twice
-SECTIONS = ["Getting ready", "How to do it", "How it works", "What can go wrong", "There's more", "See also"]
+REUSING_OBJECTS = pathlib.Path(__file__).resolve().parent / "reusing_objects"  # compilers that compile nothing twice
+SECTIONS = ["Getting ready", "How to do it", "How it works", "Pitfalls", "There's more", "Exercises", "See also"]
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|x|%|seconds|Hz|[kMG]Hz)")
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+# These tests ask whether results are right and texts are true, not how fast anything is: one round will do.
+os.environ["COOKBOOK_ROUNDS"] = "1"
 
 
 class Result:
@@ -163,12 +165,17 @@ def translated(command, known, build):
 
 
 def structure_faults(page, folder):
-    headings = [heading.strip().lower() for heading in re.findall(r"^## (.+)$", page, re.M)]
-    if not re.match(r"# \S[^\n]*\n\n[^#|`\s]", page):
+    if not cookbook.title_and_summary(page)[1]:
         yield "the page does not start with a title and a summary"
-    for section in SECTIONS:
-        if section.lower() not in headings:
-            yield f"no section '{section}'"
+    headings = [heading.strip() for heading in re.findall(r"^## (.+)$", page, re.M)]
+    new_shape = (folder.parent / "THE_BOOK.md").exists()  # chapters that have none yet wait to be reshaped
+    wanted = [section for section in SECTIONS if new_shape or section != "Exercises"]
+    if [heading for heading in headings if heading in wanted] != wanted:
+        yield f"the sections must be, in this order: {', '.join(wanted)}"
+    if new_shape and not re.search(r"^\*\*Read first:\*\*.*\*\*Time:\*\* \d+ minutes", page, re.M):
+        yield "no line '**Read first:** ... **Time:** N minutes.'"
+    if new_shape and re.search(r"\b[Tt]he source('s)?\b(?! (code|file|rank|text|of))", page):
+        yield "'the source' stands for the book: name it, or move the sentence to THE_BOOK.md"
     if "```console" not in page:
         yield "no transcript"
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
@@ -177,7 +184,7 @@ def structure_faults(page, folder):
             yield f"a link leads nowhere: {target}"
 
 
-def page_faults(recipe, build):
+def page_faults(recipe, build, sanitizer=""):
     page = recipe.page.read_text()
     yield from structure_faults(page, recipe.folder)
     yield from excerpt_faults(page, [source.read_text() for source in recipe.sources()])
@@ -187,6 +194,8 @@ def page_faults(recipe, build):
             yield f"no test can run this command: {command}"
             continue
         environment, words = translation
+        if sanitizer and any(head_field(source, "Symptom") for source in recipe.sources() if source.stem == words[0].split("/")[-1]):
+            continue  # a sanitizer ends a pitfall in its own way, which the test of its symptom knows
         result = run(words, environment)
         wanted = next((int(word[5:]) for word in attributes if word.startswith("exit=")), 0)
         if result.exit_code == SKIPPED != wanted:  # no device here: the transcript is true on a machine that has one
@@ -218,16 +227,23 @@ def fault_faults(recipe, build):
         yield f"spoiled: {failed} of {checks} checks fail, expected all\n{spoiled.text}"
 
 
+OPTION_RANGE = r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)"
+
+
 def usage_faults(recipe, build):
     """Help works; an unknown option, and each numeric option below, above, far above its range and with a word for a
-    value, is refused with exit code 2 and one line that names what is wrong."""
-    help_result = run(recipe.command(build, arguments=["--help"]))
+    value, is refused with exit code 2 and one line that names what is wrong. All of this for the bench, too."""
+    for program in [None] + [f"{recipe.name}_bench"] * (build / "bin" / f"{recipe.name}_bench").exists():
+        yield from usage_faults_of(recipe, build, program)
+
+
+def usage_faults_of(recipe, build, program):
+    help_result = run(recipe.command(build, program, ["--help"]))
     if help_result.exit_code != 0 or "--help" not in help_result.text:
         yield f"--help: exit code {help_result.exit_code}\n{help_result.text}"
 
-    options = re.findall(r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)", help_result.text, re.S)
     attempts = [(["--no-such-option"], ["--no-such-option"])]
-    for name, lowest, highest in options:
+    for name, lowest, highest in re.findall(OPTION_RANGE, help_result.text, re.S):
         below, above = f"{float(lowest) - 1:.0f}", f"{float(highest) * 2 + 1:.0f}"
         for value in (below, above, "9" * 400, "many", "1x", ""):
             attempts.append(([f"--{name}", value], [f"--{name}", value, lowest, highest]))
@@ -237,14 +253,30 @@ def usage_faults(recipe, build):
     # alone will do: there can be thirty, and to start ten ranks takes a while.
     alone = recipe.run.startswith("mpi")
     for i, (arguments, named) in enumerate(attempts):
-        command = recipe.command(build, arguments=arguments)
-        result = run(command[command.index(str(build / "bin" / recipe.name)):] if alone and i > 0 else command)
+        command = recipe.command(build, program, arguments)
+        result = run(command[command.index(str(build / "bin" / (program or recipe.name))):] if alone and i > 0 else command)
         lines = result.text.splitlines()
-        shown = " ".join(arguments)[:60]
+        shown = " ".join([program or "", *arguments]).strip()[:60]
         if result.exit_code != 2:
             yield f"{shown}: exit code {result.exit_code}, expected 2"
         if len(lines) != 1 or not all(text in lines[0] for text in named):
             yield f"{shown}: expected one line that names {named}, got:\n{result.text}"
+
+
+def bench_faults(recipe, build):
+    """The bench with every numeric option at its lowest value: its checks hold and it prints a table; and with spoiled
+    values it fails and prints none."""
+    program = f"{recipe.name}_bench"
+    ranges = re.findall(OPTION_RANGE, run(recipe.command(build, program, ["--help"])).text, re.S)
+    smallest = [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
+    right = run(recipe.command(build, program, smallest), limit=100)
+    if right.exit_code == SKIPPED:
+        sys.exit(SKIPPED)
+    if right.exit_code != 0 or not check_lines(right.text, "ok") or "median" not in right.text:
+        yield f"{program} {' '.join(smallest)}: exit code {right.exit_code}\n{right.text}"
+    spoiled = run(recipe.command(build, program, smallest), {"COOKBOOK_FAULT": "1"}, limit=100)
+    if spoiled.exit_code != 1 or check_lines(spoiled.text, "ok") or "median" in spoiled.text:
+        yield f"{program}, spoiled: exit code {spoiled.exit_code}\n{spoiled.text}"
 
 
 def head_comment(source):
@@ -262,11 +294,15 @@ def head_field(source, field):
     return re.findall(rf"^{re.escape(field)}: +(.+)$", text, re.M)
 
 
-def compile_line_faults(recipe, build):
-    """The compile lines of every program of the recipe work as written and make a program of that name."""
-    del build
-    programs = [source for source in recipe.sources() if source.suffix in (".cpp", ".cu")]
-    for source in programs:
+def compile_line_faults(recipe, build, sanitizer):
+    """The compile lines of every program of the recipe work: their includes resolve, they ask for C++20, and their
+    options and libraries link what this build has compiled into a program of that name."""
+    flags = {"thread": "-fsanitize=thread", "address": "-fsanitize=address,undefined"}.get(sanitizer, "")
+    environment = {"PATH": f"{REUSING_OBJECTS}:{os.environ['PATH']}", "COOKBOOK_OBJECTS": str(build.resolve()),
+                   "COOKBOOK_LINK_FLAGS": flags}
+    for source in (source for source in recipe.sources() if source.suffix in (".cpp", ".cu")):
+        if not (build / "bin" / source.stem).exists():
+            continue  # a bench without its library
         lines = head_field(source, "Compile")
         if not lines:
             yield f"{source.name} has no line '// Compile: ...'"
@@ -274,23 +310,23 @@ def compile_line_faults(recipe, build):
             with tempfile.TemporaryDirectory() as scratch:
                 for folder in ("chapters", "common"):
                     os.symlink(cookbook.ROOT / folder, pathlib.Path(scratch) / folder)
-                compiled = run(["sh", "-c", line], {"PATH": f"{BY_STEPS}:{os.environ['PATH']}"}, cwd=scratch, limit=110)
+                compiled = run(["sh", "-c", line], environment, cwd=scratch, limit=110)
                 if compiled.exit_code != 0:
                     yield f"{line}\n{compiled.text}"
                 elif not (pathlib.Path(scratch) / source.stem).exists():
                     yield f"{line}: makes no {source.stem}"
 
 
-def symptom_faults(recipe, build, twin, sanitizer):
-    """A broken twin names its symptom in its head comment, one of
+def symptom_faults(recipe, build, pitfall, sanitizer):
+    """A pitfall, a broken program, names its symptom in its head comment, one of
 
-        Symptom: hangs                         still runs after 3 seconds, having printed its first line
+        Symptom: hangs                         still runs after 2 seconds, having printed its first line
         Symptom: exit N, prints "TEXT"         in a build without sanitizers
         Symptom under thread: prints "TEXT"    in a build with that sanitizer, whatever the exit code but 0
 
     and must show it within 10 runs, since a race may be lost by luck.
     """
-    source = next(path for path in recipe.sources() if path.stem == twin)
+    source = next(path for path in recipe.sources() if path.stem == pitfall)
     plain, under = head_field(source, "Symptom"), head_field(source, f"Symptom under {sanitizer}")
     symptom = (under if sanitizer and under else plain) or [""]
     hangs = symptom[0].startswith("hangs")
@@ -300,8 +336,8 @@ def symptom_faults(recipe, build, twin, sanitizer):
         yield f"{source.name}: the head comment has no Symptom that this test knows: {symptom[0]}"
         return
     result = None
-    for limit in (3, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
-        result = run(recipe.command(build, twin), limit=limit)
+    for limit in (2, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
+        result = run(recipe.command(build, pitfall), limit=limit)
         if result.exit_code == SKIPPED:
             sys.exit(SKIPPED)
         if hangs and result.timed_out and result.text:
@@ -314,17 +350,20 @@ def symptom_faults(recipe, build, twin, sanitizer):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["page", "fault", "usage", "compile_line", "symptom"])
+    parser.add_argument("kind", choices=["page", "fault", "usage", "compile_line", "bench", "symptom"])
     parser.add_argument("recipe")
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--twin")
+    parser.add_argument("--pitfall")
     parser.add_argument("--sanitizer", default="")
     args = parser.parse_args()
     recipe = next(recipe for recipe in cookbook.manifest(args.build) if recipe.name == args.recipe)
     if args.kind == "symptom":
-        faults = symptom_faults(recipe, args.build, args.twin, args.sanitizer)
+        faults = symptom_faults(recipe, args.build, args.pitfall, args.sanitizer)
+    elif args.kind in ("compile_line", "page"):
+        check = {"compile_line": compile_line_faults, "page": page_faults}
+        faults = check[args.kind](recipe, args.build, args.sanitizer)
     else:
-        check = {"page": page_faults, "fault": fault_faults, "usage": usage_faults, "compile_line": compile_line_faults}
+        check = {"fault": fault_faults, "usage": usage_faults, "bench": bench_faults}
         faults = check[args.kind](recipe, args.build)
     faults = list(faults)
     for fault in faults:

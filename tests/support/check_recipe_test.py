@@ -2,6 +2,7 @@
 """The generic tests of a recipe must be able to fail: each is given a recipe that is right, and ones that lie."""
 import pathlib
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -47,7 +48,7 @@ int twice(int x) {
   return x + x;
 ```
 
-## What can go wrong
+## Pitfalls
 ## There's more
 ## See also
 """
@@ -167,6 +168,22 @@ class Page(Case):
     def test_missing_section(self):
         self.assertTrue(self.page_faults("## See also\n", ""))
 
+    def test_sections_in_another_order(self):
+        self.assertTrue(self.page_faults("## Pitfalls\n## There's more\n", "## There's more\n## Pitfalls\n"))
+
+    def test_a_chapter_with_a_page_on_the_book_wants_the_new_shape(self):
+        (self.recipe.folder.parent / "THE_BOOK.md").write_text("# The book's programs\n")
+        old = "It does the thing.\n\n"
+        new = old + "**Read first:** [another](../recipe/README.md). **Time:** 10 minutes.\n\n"
+        exercises = "## Exercises\n## See also\n"
+        self.assertTrue(self.page_faults(old, new))
+        self.assertTrue(self.page_faults("## See also\n", exercises))
+        page = PAGE.replace(old, new).replace("## See also\n", exercises)
+        self.write(SOURCE, page)
+        self.assertEqual(list(check_recipe.page_faults(self.recipe, self.build)), [])
+        self.write(SOURCE, page.replace("It does the thing.", "It does what the source does."))
+        self.assertTrue(list(check_recipe.page_faults(self.recipe, self.build)))
+
     def test_missing_summary(self):
         self.assertTrue(self.page_faults("It does the thing.\n\n", ""))
 
@@ -199,7 +216,7 @@ class Fault(Case):
         self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
         self.assertEqual(self.faults(), [])
 
-    def test_a_verdict_that_is_dropped(self):
+    def test_a_result_that_is_dropped(self):
         self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 0; }\necho "ok    a: 1"\n')
         self.assertTrue(self.faults())
 
@@ -235,32 +252,81 @@ class Usage(Case):
         self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10"; echo more; exit 2\n'))
 
 
+class Bench(Case):
+    HELP = '[ "$1" = --help ] && { echo "  --size N=30   how many (20 to 40)"; echo "  --help"; exit 0; }\n' \
+           '[ "$1 $2" = "--size 20" ] || exit 2\n'
+    TABLE = 'echo "ok    sum: 1"; echo "Sum median lowest highest"; echo "read 1 GB/s"\n'
+
+    def faults(self, script):
+        self.script(self.HELP + script, "recipe_bench")
+        return list(check_recipe.bench_faults(self.recipe, self.build))
+
+    def test_right_at_its_smallest_size(self):
+        self.assertEqual(self.faults('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\n' + self.TABLE), [])
+
+    def test_no_table(self):
+        self.assertTrue(self.faults('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\necho "ok    sum: 1"\n'))
+
+    def test_no_check(self):
+        self.assertTrue(self.faults('[ "$COOKBOOK_FAULT" ] && exit 1\necho "Sum median lowest highest"\n'))
+
+    def test_figures_of_a_wrong_result(self):
+        self.assertTrue(self.faults(self.TABLE + '[ "$COOKBOOK_FAULT" ] && exit 1\nexit 0\n'))
+
+
 class CompileLine(Case):
-    def faults(self, line):
-        self.write(SOURCE.replace("true -o recipe", line), PAGE)
-        for folder in ("common",):
-            (self.root / folder).mkdir(exist_ok=True)
-        return list(check_recipe.compile_line_faults(self.recipe, self.build))
+    LINE = "g++ -std=c++20 -Iinclude chapters/01_first/recipe/recipe.cpp -o recipe"
+
+    def setUp(self):
+        super().setUp()
+        (self.root / "common").mkdir()
+        self.script("", "recipe")
+
+    def faults(self, line, source=SOURCE):
+        self.write(source.replace("true -o recipe", line), PAGE)
+        return list(check_recipe.compile_line_faults(self.recipe, self.build, ""))
+
+    def built(self, source):
+        """Puts what `source` compiles to where the build keeps the recipe's object."""
+        folder = self.build / "chapters" / "01_first" / "CMakeFiles" / "recipe.dir" / "recipe"
+        folder.mkdir(parents=True)
+        (self.root / "built.cpp").write_text(source)
+        subprocess.run(["g++", "-c", str(self.root / "built.cpp"), "-o", str(folder / "recipe.cpp.o")], check=True)
 
     def test_right(self):
-        self.assertEqual(self.faults("g++ chapters/01_first/recipe/recipe.cpp -o recipe"), [])
+        self.assertEqual(self.faults(self.LINE), [])
+
+    def test_links_what_the_build_has_compiled(self):
+        self.built("int main() {}")
+        self.assertEqual(self.faults(self.LINE, SOURCE + "this does not compile"), [])
+
+    def test_an_include_that_does_not_resolve(self):
+        self.built("int main() {}")
+        self.assertTrue(self.faults(self.LINE, SOURCE + '#include "no_such.hpp"\n'))
+
+    def test_a_library_that_is_missing(self):
+        self.built("extern \"C\" double cblas_no_such(); int main() { return cblas_no_such() > 0; }")
+        self.assertTrue(self.faults(self.LINE))
+
+    def test_another_language_version(self):
+        self.assertTrue(self.faults(self.LINE.replace("c++20", "c++17")))
 
     def test_fails(self):
-        self.assertTrue(self.faults("g++ chapters/01_first/recipe/no_such.cpp -o recipe"))
+        self.assertTrue(self.faults(self.LINE.replace("recipe.cpp", "no_such.cpp")))
 
     def test_makes_another_program(self):
-        self.assertTrue(self.faults("g++ chapters/01_first/recipe/recipe.cpp -o other"))
+        self.assertTrue(self.faults(self.LINE.replace("-o recipe", "-o other")))
 
     def test_is_missing(self):
         self.write(SOURCE.replace("Compile:", "Build:"), PAGE)
-        self.assertTrue(list(check_recipe.compile_line_faults(self.recipe, self.build)))
+        self.assertTrue(list(check_recipe.compile_line_faults(self.recipe, self.build, "")))
 
 
 class Symptom(Case):
     def faults(self, symptom, script, sanitizer=""):
-        (self.recipe.folder / "recipe_twin.cpp").write_text(f"// A twin\n//\n{symptom}\n\nint main() {{}}\n")
-        self.script(script, "recipe_twin")
-        return list(check_recipe.symptom_faults(self.recipe, self.build, "recipe_twin", sanitizer))
+        (self.recipe.folder / "recipe_pitfall.cpp").write_text(f"// A pitfall\n//\n{symptom}\n\nint main() {{}}\n")
+        self.script(script, "recipe_pitfall")
+        return list(check_recipe.symptom_faults(self.recipe, self.build, "recipe_pitfall", sanitizer))
 
     def test_shown(self):
         self.assertEqual(self.faults('// Symptom: exit 1, prints "lost"', "echo 3 lost; exit 1\n"), [])

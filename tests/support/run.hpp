@@ -44,7 +44,8 @@ struct Setting {
 /// empty. Throws std::system_error if it cannot be started.
 Result run(const std::string& name, const std::vector<std::string>& arguments = {}, const Setting& setting = {});
 
-/// Runs the executable `name` of the build as so many ranks, under mpirun.
+/// Runs the executable `name` of the build as so many ranks, under mpirun. They measure in one round, unless the
+/// environment of the setting says otherwise (COOKBOOK_ROUNDS).
 Result run_ranks(int ranks, const std::string& name, const std::vector<std::string>& arguments = {},
                  const Setting& setting = {});
 

@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "conversation.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 
 namespace {
 
@@ -120,8 +120,7 @@ void make_process_and_exec() {
 void spawn_process() {
   Arguments arguments({"true"});
   pid_t child = 0;
-  const int error = posix_spawnp(&child, "true", nullptr, nullptr, arguments.data(), environ);
-  if (error != 0) throw std::system_error(error, std::generic_category(), "posix_spawnp");
+  check_error(posix_spawnp(&child, "true", nullptr, nullptr, arguments.data(), environ), "posix_spawnp");
   exit_code_of(child);
 }
 
@@ -145,56 +144,55 @@ int main(int argc, char** argv) {
   const char* const path = std::getenv("PATH");
   setenv("PATH", fmt::format("{}:{}", folder.string(), path != nullptr ? path : "").c_str(), 1);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Conversation exec = talk_to([&] { return caller_that_execs(callee, true); }, {prompt});
   show("The caller replaces itself:", exec);
-  verdict.equal("the callee has the caller's process id", exec.id_of("callee") == exec.id_of("caller"), true);
-  verdict.equal("lines of the caller before execvp", exec.count("Process calling"), 1);
-  verdict.equal("lines of the caller behind execvp", exec.count(farewell), 0);
-  verdict.equal("argv[0] of the callee", exec.after("argv[0] = "), callee);
-  verdict.equal("argv[1] of the callee", exec.after("argv[1] = "), "an argument");
-  verdict.equal("GREETING in the callee's environment", exec.after("GREETING = "), "from the caller");
+  checks.equal("the callee has the caller's process id", exec.id_of("callee") == exec.id_of("caller"), true);
+  checks.equal("lines of the caller before execvp", exec.count("Process calling"), 1);
+  checks.equal("lines of the caller behind execvp", exec.count(farewell), 0);
+  checks.equal("argv[0] of the callee", exec.after("argv[0] = "), callee);
+  checks.equal("argv[1] of the callee", exec.after("argv[1] = "), "an argument");
+  checks.equal("GREETING in the callee's environment", exec.after("GREETING = "), "from the caller");
   const auto descriptor = [&](const char* argument) {
     return exec.after(fmt::format("descriptor {} is ", exec.after(argument)));
   };
-  verdict.equal("a descriptor of the caller", descriptor("argv[2] = "), "open");
-  verdict.equal("one marked close-on-exec", descriptor("argv[3] = "), "closed");
-  verdict.equal("the callee closed before ENTER, after ENTER",
-                std::vector{exec.closed_before_enter, static_cast<int>(exec.count("Closing"))}, {0, 1});
+  checks.equal("a descriptor of the caller", descriptor("argv[2] = "), "open");
+  checks.equal("one marked close-on-exec", descriptor("argv[3] = "), "closed");
+  checks.equal("the callee closed before ENTER, after ENTER",
+               std::vector{exec.closed_before_enter, static_cast<int>(exec.count("Closing"))}, {0, 1});
 
   const Conversation spawn = talk_to([&] { return caller_that_spawns(callee); }, {prompt, farewell});
   show("The caller starts a second process:", spawn);
-  verdict.equal("the callee has the caller's process id", spawn.id_of("callee") == spawn.id_of("caller"), false);
-  verdict.equal("the caller is the callee's parent", spawn.id_of("parent is") == spawn.id_of("caller"), true);
-  verdict.equal("lines of the caller behind posix_spawnp", spawn.count(farewell), 1);
-  verdict.equal("the callee was still there then", spawn.closed_before_enter == 0 && spawn.count("Closing") == 1, true);
-  verdict.equal("exit code that the caller got from the callee", spawn.exit_code, 0);
+  checks.equal("the callee has the caller's process id", spawn.id_of("callee") == spawn.id_of("caller"), false);
+  checks.equal("the caller is the callee's parent", spawn.id_of("parent is") == spawn.id_of("caller"), true);
+  checks.equal("lines of the caller behind posix_spawnp", spawn.count(farewell), 1);
+  checks.equal("the callee was still there then", spawn.closed_before_enter == 0 && spawn.count("Closing") == 1, true);
+  checks.equal("exit code that the caller got from the callee", spawn.exit_code, 0);
 
   const Conversation unflushed = talk_to([&] { return caller_that_execs(callee, false); }, {prompt});
-  verdict.equal("lines of the caller before execvp, not flushed", unflushed.count("Process calling"), 0);
-  verdict.equal("lines of the callee then", unflushed.count("callee "), exec.count("callee "));
+  checks.equal("lines of the caller before execvp, not flushed", unflushed.count("Process calling"), 0);
+  checks.equal("lines of the callee then", unflushed.count("callee "), exec.count("callee "));
 
   const Conversation no_such = talk_to([&] { return caller_that_execs("no_such_program", true); }, {});
-  verdict.equal("execvp of no_such_program", no_such.after("execvp "), "returned -1, No such file or directory");
-  verdict.equal("lines of the caller behind it", no_such.count(farewell), 1);
-  verdict.equal("the error is ENOENT", no_such.exit_code == ENOENT, true);
+  checks.equal("execvp of no_such_program", no_such.after("execvp "), "returned -1, No such file or directory");
+  checks.equal("lines of the caller behind it", no_such.count(farewell), 1);
+  checks.equal("the error is ENOENT", no_such.exit_code == ENOENT, true);
   const Conversation no_spawn = talk_to([&] { return caller_that_spawns("no_such_program"); }, {});
-  verdict.equal("posix_spawnp of it gives the same error", no_spawn.exit_code == ENOENT, true);
+  checks.equal("posix_spawnp of it gives the same error", no_spawn.exit_code == ENOENT, true);
 
-  verdict.equal("a variable set to 1 by a thread, as its maker sees it", after_a_thread(), 1);
-  verdict.equal("by a process, as that and as its maker sees it", after_a_process(), {1, 0});
+  checks.equal("a variable set to 1 by a thread, as its maker sees it", after_a_thread(), 1);
+  checks.equal("by a process, as that and as its maker sees it", after_a_process(), {1, 0});
 
   cookbook::Figures figures("made and waited for", cookbook::cost("us", 1e-6));
-  const auto add = [&](const char* name, void (*make)()) {
-    figures.add(name, cookbook::measure([&] {
-                  for (int i = 0; i < times; ++i) make();
-                }),
-                times);
+  const auto row = [&](const char* name, void (*make)()) {
+    return cookbook::Row(name, times, [=] {
+      for (int i = 0; i < times; ++i) make();
+    });
   };
-  add("thread", make_thread);
-  add("process by fork", make_process);
-  add("process by fork, then execvp of `true`", make_process_and_exec);
-  add("process by posix_spawnp of `true`", spawn_process);
-  figures.print(verdict);
-  return verdict.exit_code();
+  figures.measure({row("thread", make_thread), row("process by fork", make_process),
+                   row("process by fork, then execvp of `true`", make_process_and_exec),
+                   row("process by posix_spawnp of `true`", spawn_process)},
+                  9);
+  figures.print(checks);
+  return checks.exit_code();
 }

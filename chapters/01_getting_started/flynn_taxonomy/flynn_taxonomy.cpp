@@ -19,11 +19,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
-#include "in_turns.hpp"
 #include "lanes.hpp"
 #include "von_neumann.hpp"
 
@@ -173,7 +173,7 @@ Results read_only(Numbers data) {
   return {seen};
 }
 
-void show_a_masked_branch(cookbook::Verdict& verdict) {
+void show_a_masked_branch(cookbook::Checks& checks) {
   using Eight = stdx::fixed_size_simd<Number, 8>;
   const Eight x([](auto lane) { return Number{lane} + 1; });
   const auto odd = (x & 1) == 1;
@@ -183,8 +183,8 @@ void show_a_masked_branch(cookbook::Verdict& verdict) {
     mask.push_back(odd[i] ? 1 : 0);
     lanes.push_back(merged[i]);
   }
-  verdict.equal("lanes 1 to 8: mask of the odd ones", mask, {1, 0, 1, 0, 1, 0, 1, 0});
-  verdict.equal("3x + 1 under the mask, x / 2 elsewhere", lanes, {4, 1, 10, 2, 16, 3, 22, 4});
+  checks.equal("lanes 1 to 8: mask of the odd ones", mask, {1, 0, 1, 0, 1, 0, 1, 0});
+  checks.equal("3x + 1 under the mask, x / 2 elsewhere", lanes, {4, 1, 10, 2, 16, 3, 22, 4});
 }
 
 }  // namespace
@@ -198,12 +198,12 @@ int main(int argc, char** argv) {
   options.add("threads", threads, "threads of MIMD; MISD has one for each of its four functions", 1, 256);
   options.add("rounds", rounds, "measured runs of each form", 1, 1'000);
   options.parse(argc, argv);
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
 
   cookbook::println("A von Neumann machine adds the cells 4 and 5:");
   VonNeumannMachine machine({104, 205, 306, 0, 20, 45, 0});
-  verdict.equal("its steps", machine.run(), 4);
-  verdict.equal("its cell 6", machine.at(6), 65);
+  checks.equal("its steps", machine.run(), 4);
+  checks.equal("its cell 6", machine.at(6), 65);
 
   std::vector<Number> row(size);
   std::mt19937 random;
@@ -211,29 +211,32 @@ int main(int argc, char** argv) {
   const Numbers data = row;
   cookbook::println("{} numbers; a vector here has {} lanes of 32 bits ({})", size, Lanes::size(), vector_name());
   const Results expected = sisd(data);
-  verdict.equal("SISD, first function alone", sum(data), expected[0]);
-  verdict.equal("SIMD", simd(data), expected);
-  verdict.equal("MISD", misd(data, piece), expected);
-  verdict.equal("MIMD", mimd(data, piece, threads), expected);
-  verdict.equal("MIMD of SIMD", mimd_of(simd, data, piece, threads), expected);
-  verdict.equal("SISD, branch by mask", sisd_by_mask(data), expected);
-  verdict.equal("SISD, vectorised by the compiler", sisd_vectorised(data), expected);
-  show_a_masked_branch(verdict);
+  checks.equal("SISD, first function alone", sum(data), expected[0]);
+  checks.equal("SIMD", simd(data), expected);
+  checks.equal("MISD", misd(data, piece), expected);
+  checks.equal("MIMD", mimd(data, piece, threads), expected);
+  checks.equal("MIMD of SIMD", mimd_of(simd, data, piece, threads), expected);
+  checks.equal("SISD, branch by mask", sisd_by_mask(data), expected);
+  checks.equal("SISD, vectorised by the compiler", sisd_vectorised(data), expected);
+  show_a_masked_branch(checks);
+
+  if (!checks.passed()) return checks.exit_code();
 
   using cookbook::keep;
-  const auto all = static_cast<double>(size);
-  const auto way = [&](const char* name, auto work, Role role = Role::way) {
-    return Way{name, all, [work] { keep(work()[0]); }, role};
+  const auto form = [&](const char* name, auto work) {
+    return cookbook::Row(name, static_cast<double>(size), [work] { keep(work()[0]); });
   };
-  time_in_turns(
-      verdict, "four results of each number", cookbook::rate("M numbers/s", 1e6), rounds,
-      {way(
-           "read only, all threads", [&] { return mimd_of(read_only, data, piece, threads); }, Role::limit),
-       way("SISD", [&] { return sisd(data); }), way("SISD, branch by mask", [&] { return sisd_by_mask(data); }),
-       way(
-           "SISD, vectorised by the compiler", [&] { return sisd_vectorised(data); }, Role::peer),
-       way("SIMD", [&] { return simd(data); }), way("MISD", [&] { return misd(data, piece); }),
-       way("MIMD", [&] { return mimd(data, piece, threads); }),
-       way("MIMD of SIMD", [&] { return mimd_of(simd, data, piece, threads); })});
-  return verdict.exit_code();
+  cookbook::Figures figures("four results of each number", cookbook::rate("M numbers/s", 1e6));
+  figures.percent_of("read only, all threads", "read only");
+  figures.times("SISD, vectorised by the compiler", "compiler");
+  figures.measure(
+      {form("read only, all threads", [&] { return mimd_of(read_only, data, piece, threads); }),
+       form("SISD", [&] { return sisd(data); }), form("SISD, branch by mask", [&] { return sisd_by_mask(data); }),
+       form("SISD, vectorised by the compiler", [&] { return sisd_vectorised(data); }),
+       form("SIMD", [&] { return simd(data); }), form("MISD", [&] { return misd(data, piece); }),
+       form("MIMD", [&] { return mimd(data, piece, threads); }),
+       form("MIMD of SIMD", [&] { return mimd_of(simd, data, piece, threads); })},
+      rounds);
+  figures.print(checks);
+  return checks.exit_code();
 }

@@ -6,7 +6,7 @@
 // And `load R0, i` on two processors: with a shared memory both see one cell i, with private ones each has its own.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/01_getting_started chapters/01_getting_started/memory_organisation/memory_organisation.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_organisation
-// Run:     memory_organisation [--largest MIB] [--out FILE.svg]
+// Run:     memory_organisation [--largest MIB]
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -23,12 +23,13 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/pin.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "ladder.hpp"
 #include "pages.hpp"
 #include "sharing.hpp"
@@ -61,17 +62,13 @@ bool is_one_ring(std::span<const Line> lines) {
   });
 }
 
-/// The time of one load, from some walks of many.
-cookbook::Timing time_of_a_load(const Line* line) {
-  constexpr int loads = 1 << 15;
-  std::vector<double> seconds;
-  for (int walk = 0; walk < 5; ++walk) {
-    const cookbook::Stopwatch watch;
+/// The time of a walk, from some of them; each goes on where the one before has ended.
+cookbook::Timing time_of_a_walk(const Line* line) {
+  const cookbook::Row walk("walk", loads, [line]() mutable {
     for (int i = 0; i < loads; ++i) line = line->next;
     cookbook::keep(line);
-    seconds.push_back(watch.seconds() / loads);
-  }
-  return cookbook::timing_of(std::move(seconds));
+  });
+  return cookbook::measure_in_turns({walk}, 5).front();
 }
 
 struct Climb {
@@ -88,7 +85,7 @@ Climb climb(std::size_t largest, Pages pages) {
     const std::span lines(static_cast<Line*>(memory.begin()), size / sizeof(Line));
     join_in_random_order(lines);
     climb.broken += !is_one_ring(lines);  // also brings them into the caches, as far as they have room
-    climb.ladder.push_back({size, time_of_a_load(lines.data())});
+    climb.ladder.push_back({size, time_of_a_walk(lines.data())});
   }
   climb.in_huge_pages = huge_bytes();
   return climb;
@@ -96,12 +93,14 @@ Climb climb(std::size_t largest, Pages pages) {
 
 /// Does `work` on a processor of this node; false if this program may use none of them.
 bool do_on(const topology::Node& node, const std::function<void()>& work) {
-  bool there = false;
+  const std::vector<int> allowed = topology::allowed_processors();
+  const auto there = std::ranges::find_first_of(allowed, node.processors);
+  if (there == allowed.end()) return false;
   std::jthread([&] {
-    there = topology::stay_on(node.processors);
-    if (there) work();
+    cookbook::pin(static_cast<int>(there - allowed.begin()));
+    work();
   }).join();
-  return there;
+  return true;
 }
 
 /// Where the memory is in several nodes: the time of a load from each, by a processor of the first one that has any.
@@ -114,7 +113,7 @@ std::string times_by_node(const std::vector<topology::Node>& nodes, std::size_t 
     double seconds = 0;
     // A page of memory comes from the node whose processor touches it first.
     const bool there = home != nodes.end() && do_on(node, [&] { join_in_random_order(lines); }) &&
-                       do_on(*home, [&] { seconds = time_of_a_load(lines.data()).minimum; });
+                       do_on(*home, [&] { seconds = time_of_a_walk(lines.data()).minimum / loads; });
     times += fmt::format("{}node {}: {}", times.empty() ? "" : ", ", node.number,
                          there ? fmt::format("{:.1f} ns", seconds * 1e9) : "no processor for this program");
   }
@@ -156,35 +155,34 @@ std::vector<int> load_by_two(int memory, bool message) {
 
 int main(int argc, char** argv) {
   std::size_t mebibytes = 128;
-  std::string out;
   cookbook::Options options("Measure how far away memory is, and what it means to share it");
   options.add("largest", mebibytes, "memory of the longest walk, in MiB", 1, 16'384);
-  options.add("out", out, "file for the picture of the ladder, SVG; none if not given");
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
-  verdict.equal("load R0, i: shared memory", load_by_two(MAP_SHARED, false), {11, 11});
-  verdict.equal("load R0, i: private memories", load_by_two(MAP_PRIVATE, false), {10, 11});
-  verdict.equal("load R0, i: private memories and a message", load_by_two(MAP_PRIVATE, true), {11, 11});
+  cookbook::Checks checks;
+  checks.equal("load R0, i: shared memory", load_by_two(MAP_SHARED, false), {11, 11});
+  checks.equal("load R0, i: private memories", load_by_two(MAP_PRIVATE, false), {10, 11});
+  checks.equal("load R0, i: private memories and a message", load_by_two(MAP_PRIVATE, true), {11, 11});
 
   const std::size_t largest = mebibytes << 20;
   const Climb small = climb(largest, Pages::small), huge = climb(largest, Pages::huge);
   const std::vector<topology::Node> nodes = topology::nodes();
   const std::string by_node = nodes.size() == 1 ? "one, so all memory is equally far" : times_by_node(nodes, largest);
-  verdict.equal("walks that do not come by every line once", small.broken + huge.broken, 0);
-  const auto rises = [](const Ladder& ladder) { return ladder.back().seconds() > ladder.front().seconds(); };
-  verdict.that("a load of the longest walk takes longer than one of the shortest",
-               rises(small.ladder) && rises(huge.ladder));
+  checks.equal("walks that do not come by every line once", small.broken + huge.broken, 0);
 
-  const std::vector<int> processors = two_processors();
-  std::vector<Sharing> ways = ways_to_share();
-  long wrong = 0;
-  for (Sharing& way : ways) wrong += !share(way, processors);
-  verdict.equal("ways to share that lose a count", wrong, 0);
-  if (!verdict.passed()) return verdict.exit_code();
+  const std::vector<int> allowed = topology::allowed_processors();
+  const Pair processors = two_processors(allowed);
+  std::vector<cookbook::Row> ways;
+  long lost = 0;
+  for (const Sharing& way : ways_to_share()) {
+    ways.emplace_back(std::string(way.name), counts, [=, &lost] { return share(way, processors, lost); });
+  }
+  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(ways, 41);
+  checks.equal("counts that two threads lose, shared in whatever way", lost, 0);
+  if (!checks.passed()) return checks.exit_code();
 
-  print_ladders(verdict, small.ladder, huge.ladder);
-  const std::vector<topology::Cache> caches = topology::caches(processors.front());
+  print_ladders(checks, small.ladder, huge.ladder);
+  const std::vector<topology::Cache> caches = topology::caches(allowed.front());
   std::vector<std::string> steps, reported;
   for (const std::size_t step : steps_of(huge.ladder)) steps.push_back(topology::bytes_text(step));
   for (const topology::Cache& cache : caches) {
@@ -196,13 +194,13 @@ int main(int argc, char** argv) {
   cookbook::println("in huge pages: {} MiB of {} MiB", huge.in_huge_pages >> 20, mebibytes);
   cookbook::println("nodes of memory: {}", by_node);
 
-  cookbook::Figures times(fmt::format("a count, processors {}", fmt::join(processors, " and ")),
-                          cookbook::cost("ns", 1e-9));
-  for (const Sharing& way : ways) times.add(way.name, way.timing, counts);
-  times.print(verdict);
+  cookbook::Figures times(
+      fmt::format("a count, processors {} and {}", allowed[processors.first], allowed[processors.second]),
+      cookbook::cost("ns", 1e-9));
+  for (std::size_t i = 0; i < ways.size(); ++i) times.add(ways[i].name, timings[i], counts);
+  times.print(checks);
   cookbook::println(
       "two counters in one line: {:.1f} x the time of two lines by atomic add, {:.1f} x by load and store",
-      ways[1].timing.median / ways[3].timing.median, ways[4].timing.median / ways[5].timing.median);
-  if (!out.empty()) draw_ladders(out, small.ladder, huge.ladder, caches);
-  return verdict.exit_code();
+      timings[1].median / timings[3].median, timings[4].median / timings[5].median);
+  return checks.exit_code();
 }

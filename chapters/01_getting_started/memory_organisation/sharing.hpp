@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "cookbook/measure.hpp"
+#include "cookbook/pin.hpp"
 #include "topology.hpp"
 
 using Counter = std::atomic<long>;
-constexpr long counts = 10'000, bursts = 41;
+constexpr long counts = 10'000;
 
 /// One writer needs no atomic addition; the processor may take its time with the store.
 inline void load_and_store(Counter& counter) {
@@ -22,48 +23,48 @@ inline void load_and_store(Counter& counter) {
 /// The addition is done at once and undivided, so the line must be in this processor's cache, and in no other.
 inline void atomic_add(Counter& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-/// Two threads, each on a processor of its own, count up in bursts, both at the same time. The timing of all bursts.
+/// Two processors, in the way in which cookbook::pin() counts them.
+struct Pair {
+  int first, second;
+};
+
+/// Two threads, each on a processor of its own, count up at the same time. The seconds that it took, on average.
 template <void add_one(Counter&)>
-cookbook::Timing count_up(Counter& first, Counter& second, const std::vector<int>& processors) {
-  std::atomic<long> arrived = 0;
-  std::vector<double> seconds[2];
-  const auto count = [&](std::size_t me, Counter& counter) {
-    topology::stay_on({processors[me]});  // if not, the times are worse and the counts the same
-    for (long burst = 1; burst <= bursts; ++burst) {
-      ++arrived;
-      for (int looks = 0; arrived < 2 * burst; ++looks) {  // awake, so that both start within a moment
-        if (looks > 100'000) std::this_thread::yield();
-      }
-      const cookbook::Stopwatch watch;
-      for (long i = 0; i < counts; ++i) add_one(counter);
-      seconds[me].push_back(watch.seconds());
+double count_up(Counter& first, Counter& second, Pair processors) {
+  std::atomic<int> arrived = 0;
+  double seconds[2];
+  const auto count = [&](int processor, Counter& counter, double& taken) {
+    cookbook::pin(processor);
+    ++arrived;
+    for (int looks = 0; arrived < 2; ++looks) {  // awake, so that both start within a moment
+      if (looks > 100'000) std::this_thread::yield();
     }
+    const cookbook::Stopwatch watch;
+    for (long i = 0; i < counts; ++i) add_one(counter);
+    taken = watch.seconds();
   };
-  std::jthread other(count, 1, std::ref(second));
-  std::jthread(count, 0, std::ref(first)).join();
+  std::jthread other(count, processors.second, std::ref(second), std::ref(seconds[1]));
+  std::jthread(count, processors.first, std::ref(first), std::ref(seconds[0])).join();
   other.join();
-  seconds[0].insert(seconds[0].end(), seconds[1].begin(), seconds[1].end());
-  return cookbook::timing_of(std::move(seconds[0]));
+  return (seconds[0] + seconds[1]) / 2;
 }
 
 /// Two processors with a first cache each, if there are two; hardware threads of one core share theirs.
-inline std::vector<int> two_processors() {
-  const std::vector<int> allowed = topology::allowed_processors();
-  if (allowed.empty()) return {0, 0};
+inline Pair two_processors(const std::vector<int>& allowed) {
   const std::vector<topology::Cache> caches = topology::caches(allowed.front());
-  for (const int other : allowed) {
-    const bool shares = !caches.empty() && std::ranges::count(caches.front().shared_by, other) > 0;
-    if (other != allowed.front() && !shares) return {allowed.front(), other};
-  }
-  return {allowed.front(), allowed.back()};
+  const auto has_its_own = [&](int processor) {
+    return processor != allowed.front() &&
+           (caches.empty() || std::ranges::count(caches.front().shared_by, processor) == 0);
+  };
+  const auto other = std::ranges::find_if(allowed, has_its_own);
+  return {0, static_cast<int>((other != allowed.end() ? other : allowed.end() - 1) - allowed.begin())};
 }
 
 /// Counters that lie so many bytes apart, or one counter for both, with a distance of 0.
 struct Sharing {
   std::string_view name;
-  cookbook::Timing (*count_up)(Counter&, Counter&, const std::vector<int>&);
+  double (*count_up)(Counter&, Counter&, Pair);
   std::size_t bytes_apart;
-  cookbook::Timing timing = {};
 };
 
 inline std::vector<Sharing> ways_to_share() {
@@ -75,11 +76,11 @@ inline std::vector<Sharing> ways_to_share() {
           {"load and store, 128 B apart", count_up<load_and_store>, 128}};
 }
 
-/// Counts in this way; whether no count was lost.
-inline bool share(Sharing& way, const std::vector<int>& processors) {
+/// Counts in this way once, and adds what was lost to `lost`. The seconds that it took.
+inline double share(const Sharing& way, Pair processors, long& lost) {
   alignas(128) Counter counters[128 / sizeof(Counter) + 1] = {};
   Counter &first = counters[0], &second = counters[way.bytes_apart / sizeof(Counter)];
-  way.timing = way.count_up(first, second, processors);
-  constexpr long each = counts * bursts;
-  return &first == &second ? first == 2 * each : first == each && second == each;
+  const double seconds = way.count_up(first, second, processors);
+  lost += 2 * counts - (&first == &second ? first.load() : first + second);
+  return seconds;
 }

@@ -6,7 +6,7 @@
 // manager, by managers of groups, or by workers that steal from each other. Each mapping is played through on paper,
 // for up to 256 workers, and run by threads. --out draws who did what when.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/01_getting_started chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
 // Run:     parallel_design [--items N] [--group N] [--workers N] [--rounds N] [--out FILE.svg]
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "gantt.hpp"
 #include "job.hpp"
 #include "mappings.hpp"
@@ -100,36 +100,38 @@ Results by_function(const Job& job) {
   return results;
 }
 
-void decomposition(cookbook::Verdict& verdict, const Job& job) {
+void decomposition(cookbook::Checks& checks, const Job& job) {
   const Results expected = work(job, {0, job.items()});
   println("\n1 decomposition");
-  verdict.equal("by data, 2 parts", listed(by_data(job, 2)), listed(expected));
-  verdict.equal("by data, 7 parts", listed(by_data(job, 7)), listed(expected));
-  verdict.equal("by function, a task each", listed(by_function(job)), listed(expected));
+  checks.equal("by data, 2 parts", listed(by_data(job, 2)), listed(expected));
+  checks.equal("by data, 7 parts", listed(by_data(job, 7)), listed(expected));
+  checks.equal("by function, a task each", listed(by_function(job)), listed(expected));
 }
 
 /// Many small items, in groups. One worker, so that the cost of handing over is all that changes.
-void agglomeration(cookbook::Verdict& verdict, const Job& paper, int rounds) {
+void agglomeration(cookbook::Checks& checks, const Job& paper, int rounds) {
   constexpr long items = 16'384;
   const Job small{std::vector<long>(items, 1), 5};
   const Results expected = work(small, {0, items});
   const std::vector<long> groups = {1, 4, 16, 64, 256};
-  std::vector<double> seconds(groups.size(), 1e9);
   bool right = true;
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      Manager manager(tasks_of(small, groups[g]));
+  std::vector<cookbook::Row> rows;
+  for (const long group : groups) {
+    rows.emplace_back(fmt::format("groups of {}", group), 1, [&, group] {
+      Manager manager(tasks_of(small, group));
       const Run run = by_threads(manager, small, 1);
       right = right && run.results == expected && each_once(small, run.turns);
-      seconds[g] = std::min(seconds[g], makespan(run.turns));
-    }
+      return makespan(run.turns);
+    });
   }
+  std::vector<double> seconds;  // the shortest, since other programs only ever add to a time
+  for (const cookbook::Timing& timing : cookbook::measure_in_turns(rows, rounds)) seconds.push_back(timing.minimum);
   println("\n3 agglomeration: {} items, handed over in groups", items);
-  verdict.equal(
+  checks.equal(
       "1000 items, 10 for a group and 1 for an item: groups of 1, 10, 100",
       std::vector{time_in_groups(1000, 1, 10, 1), time_in_groups(1000, 10, 10, 1), time_in_groups(1000, 100, 10, 1)},
       {11'000, 2'000, 1'100});
-  verdict.that("groups of any size: each item once, the same results", right);
+  checks.that("groups of any size: each item once, the same results", right);
 
   // Two equations, the first and the last row, for the two unknowns of the formula.
   const double n = items, last = static_cast<double>(groups.back());
@@ -145,34 +147,33 @@ void agglomeration(cookbook::Verdict& verdict, const Job& paper, int rounds) {
 }
 
 /// Runs every mapping by threads, in turns, and keeps the course of the shortest run of each.
-std::vector<Course> mapping(cookbook::Verdict& verdict, const Job& job, long group, std::size_t workers, int rounds) {
+std::vector<Course> mapping(cookbook::Checks& checks, const Job& job, long group, std::size_t workers, int rounds) {
   const std::vector<Task> tasks = tasks_of(job, group);
   const Task everything{0, job.items()};
   const Results expected = work(job, everything);
   const std::vector<Scheme> all = schemes();
   std::vector<Course> courses(all.size());
-  std::vector<std::vector<double>> seconds(all.size());
-  std::vector<double> alone;
   long wrong = 0, unplanned = 0;
-  for (int round = 0; round < rounds; ++round) {
-    const cookbook::Stopwatch watch;
-    cookbook::keep(work(job, everything));
-    alone.push_back(watch.seconds());
-    for (std::size_t s = 0; s < all.size(); ++s) {
+  std::vector<cookbook::Row> rows = {{"one flow", 1, [&] { cookbook::keep(work(job, everything)); }}};
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    rows.emplace_back(std::string(all[s].name), 1, [&, s] {
       Run run = by_threads(*all[s].make(tasks, workers), job, workers);
       wrong += run.results != expected || !each_once(job, run.turns);
       if (all[s].is_static) {
         const std::vector<Turn> plan = play(*all[s].make(tasks, workers), job, workers, hand_over, false);
         unplanned += units_of_workers(job, run.turns, workers) != units_of_workers(job, plan, workers);
       }
-      seconds[s].push_back(makespan(run.turns));
-      if (seconds[s].back() == std::ranges::min(seconds[s])) courses[s] = {all[s].name, workers, std::move(run.turns)};
-    }
+      const double seconds = makespan(run.turns);
+      const bool is_shortest = courses[s].turns.empty() || seconds < makespan(courses[s].turns);
+      if (is_shortest) courses[s] = {all[s].name, workers, std::move(run.turns)};
+      return seconds;
+    });
   }
+  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
   println("\n4 mapping, measured: {} tasks, {} threads", tasks.size(), workers);
-  verdict.equal("runs that missed an item, did one twice or found something else", wrong, 0);
-  verdict.equal("static runs whose workers had other units than planned", unplanned, 0);
-  if (!verdict.passed()) return courses;
+  checks.equal("runs that missed an item, did one twice or found something else", wrong, 0);
+  checks.equal("static runs whose workers had other units than planned", unplanned, 0);
+  if (!checks.passed()) return courses;
 
   for (const Course& course : courses) {
     println("{:<20} most of one worker {:.2f} x its perfect share", course.name,
@@ -180,10 +181,10 @@ std::vector<Course> mapping(cookbook::Verdict& verdict, const Job& job, long gro
   }
   cookbook::Figures figures("the job", cookbook::cost("ms", 1e-3));
   const std::size_t cores = std::min<std::size_t>(workers, std::max(1U, std::thread::hardware_concurrency()));
-  figures.add_limit("one flow, divided by the cores", cookbook::timing_of(alone), static_cast<double>(cores));
-  figures.add("one flow", cookbook::timing_of(alone), 1);
-  for (std::size_t s = 0; s < all.size(); ++s) figures.add(all[s].name, cookbook::timing_of(seconds[s]), 1);
-  figures.print(verdict);
+  figures.percent_of("one flow, divided by the cores", "divided");
+  figures.add("one flow, divided by the cores", timings.front(), static_cast<double>(cores));
+  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], 1);
+  figures.print(checks);
   return courses;
 }
 
@@ -215,15 +216,15 @@ int main(int argc, char** argv) {
   const long total = units_of(job, {0, items});
   println("the job: {} items of {} to {} units, {} units in all", items, std::ranges::min(job.units),
           std::ranges::max(job.units), total);
-  cookbook::Verdict verdict;
-  decomposition(verdict, job);
-  assignment_on_paper(verdict, paper);
-  agglomeration(verdict, paper, rounds);
-  mapping_on_paper(verdict, paper);
-  search(verdict, job);
-  const std::vector<Course> measured = mapping(verdict, job, group, workers, rounds);
-  if (verdict.passed() && !out.empty()) {
+  cookbook::Checks checks;
+  decomposition(checks, job);
+  assignment_on_paper(checks, paper);
+  agglomeration(checks, paper, rounds);
+  mapping_on_paper(checks, paper);
+  search(checks, job);
+  const std::vector<Course> measured = mapping(checks, job, group, workers, rounds);
+  if (checks.passed() && !out.empty()) {
     draw_gantt(out, courses_on_paper(job, group), measured, items - items / 4);
   }
-  return verdict.exit_code();
+  return checks.exit_code();
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "job.hpp"
 #include "mappings.hpp"
 #include "on_paper.hpp"
@@ -14,7 +14,7 @@
 constexpr double hand_over = 4;  ///< what it takes on paper to ask for a task, in units
 
 /// On paper: what the workers' shares are cut by decides when the last one is done.
-inline void assignment_on_paper(cookbook::Verdict& verdict, const Job& job) {
+inline void assignment_on_paper(cookbook::Checks& checks, const Job& job) {
   const std::vector<double> speeds = {2, 1, 1, 1};
   std::vector<Task> quarters;
   for (long part = 0; part < 4; ++part) quarters.push_back({job.items() * part / 4, job.items() * (part + 1) / 4});
@@ -26,21 +26,21 @@ inline void assignment_on_paper(cookbook::Verdict& verdict, const Job& job) {
   cookbook::println(
       "as many items each: done after {:.0f}; as many units each: {:.0f}; units by speed: {:.0f}; at best: {:.0f}",
       by_items, by_units, by_speed, perfect);
-  verdict.that("shares by speed end first, and not before the best can", perfect <= by_speed && by_speed <= by_units);
+  checks.that("shares by speed end first, and not before the best can", perfect <= by_speed && by_speed <= by_units);
 }
 
 /// The best mapping of a few tasks, and what a rule without a search makes of them.
-inline void search(cookbook::Verdict& verdict, const Job& job) {
+inline void search(cookbook::Checks& checks, const Job& job) {
   std::vector<long> units;
   for (const Task& task : tasks_of(job, job.items() / 11)) units.push_back(units_of(job, task));
   std::vector<long> loads(3, 0);
   const long best = best_makespan(units, loads), greedy = greedy_makespan(units, 3);
   cookbook::println("{} tasks on 3 workers: the best of 3^{} mappings ends after {} units, longest first after {}",
                     units.size(), units.size(), best, greedy);
-  verdict.that("longest first: at most 4/3 - 1/9 of the best", best <= greedy && 9 * greedy <= 11 * best);
+  checks.that("longest first: at most 4/3 - 1/9 of the best", best <= greedy && 9 * greedy <= 11 * best);
 }
 
-inline void mapping_on_paper(cookbook::Verdict& verdict, const Job& paper) {
+inline void mapping_on_paper(cookbook::Checks& checks, const Job& paper) {
   cookbook::println("efficiency on paper      4 workers  16 workers  64 workers  256 workers");
   const std::vector<Task> tasks = tasks_of(paper, 16);
   const auto total = static_cast<double>(units_of(paper, {0, paper.items()}));
@@ -64,10 +64,10 @@ inline void mapping_on_paper(cookbook::Verdict& verdict, const Job& paper) {
     row(scheme, false);
     if (scheme.name == "manager and workers") row(scheme, true);
   }
-  verdict.that("on paper: each item once, none sooner than the work or the longest task allows", right && bounded);
+  checks.that("on paper: each item once, none sooner than the work or the longest task allows", right && bounded);
 
   Manager manager(tasks);  // nothing is paid for asking, so nobody is idle before the last task has begun
   const double listed_time = makespan(play(manager, paper, 64, 0, false));
-  verdict.that("a manager who costs nothing: at most the perfect time and one task",
-               listed_time <= total / 64 + static_cast<double>(longest));
+  checks.that("a manager who costs nothing: at most the perfect time and one task",
+              listed_time <= total / 64 + static_cast<double>(longest));
 }

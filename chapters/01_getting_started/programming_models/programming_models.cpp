@@ -23,12 +23,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
-#include "in_turns.hpp"
 #include "messages.hpp"
 #include "numbers.hpp"
 
@@ -198,41 +197,47 @@ int main(int argc, char** argv) {
   // A lock a product and rows that are sent are slow: a sixteenth of the work shows it when they are timed.
   const Numbers few_a = a.first((size + 15) / 16), few_b = b.first((size + 15) / 16);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Sum expected = dot(a, b);
   cookbook::println("dot product of two rows of {} numbers: {}", size, expected);
-  verdict.equal("shared memory, a lock a product, a sixteenth of it", by_shared_memory(few_a, few_b, tasks, 1),
-                dot(few_a, few_b));
-  verdict.equal("shared memory, a lock for 4096 products", by_shared_memory(a, b, tasks, 4096), expected);
-  verdict.equal("threads", by_threads(a, b, tasks), expected);
+  checks.equal("shared memory, a lock a product, a sixteenth of it", by_shared_memory(few_a, few_b, tasks, 1),
+               dot(few_a, few_b));
+  checks.equal("shared memory, a lock for 4096 products", by_shared_memory(a, b, tasks, 4096), expected);
+  checks.equal("threads", by_threads(a, b, tasks), expected);
 
   const long before = workers.messages(), bytes_before = workers.bytes();
-  verdict.equal("messages, the rows sent", by_messages(a, b, channels), expected);
+  checks.equal("messages, the rows sent", by_messages(a, b, channels), expected);
   const long between = workers.messages(), bytes_between = workers.bytes();
-  verdict.equal("messages, to owners of the rows", by_messages_to_owners(channels), expected);
-  verdict.equal("messages sent to the workers, bytes in them",
-                std::vector{between - before, bytes_between - bytes_before},
-                {2 * static_cast<long>(tasks), static_cast<long>(2 * sizeof(Number) * size)});
-  verdict.equal("messages sent to owners, bytes in them",
-                std::vector{workers.messages() - between, workers.bytes() - bytes_between},
-                {static_cast<long>(tasks), 0});
+  checks.equal("messages, to owners of the rows", by_messages_to_owners(channels), expected);
+  checks.equal("messages sent to the workers, bytes in them",
+               std::vector{between - before, bytes_between - bytes_before},
+               {2 * static_cast<long>(tasks), static_cast<long>(2 * sizeof(Number) * size)});
+  checks.equal("messages sent to owners, bytes in them",
+               std::vector{workers.messages() - between, workers.bytes() - bytes_between},
+               {static_cast<long>(tasks), 0});
 
-  verdict.equal("data parallel, std::execution::par_unseq", by_data_parallel(a, b), expected);
-  verdict.equal("data parallel, dealt out in blocks", by_distribution(a, b, tasks, block), expected);
-  verdict.equal("data parallel, dealt out in turns", by_distribution(a, b, tasks, cyclic), expected);
+  checks.equal("data parallel, std::execution::par_unseq", by_data_parallel(a, b), expected);
+  checks.equal("data parallel, dealt out in blocks", by_distribution(a, b, tasks, block), expected);
+  checks.equal("data parallel, dealt out in turns", by_distribution(a, b, tasks, cyclic), expected);
+
+  if (!checks.passed()) return checks.exit_code();
 
   using cookbook::keep;
   const auto all = static_cast<double>(a.size()), few = static_cast<double>(few_a.size());
-  time_in_turns(verdict, "a product added to the sum", cookbook::cost("ns", 1e-9), rounds,
-                {{"both rows read, nothing else", all, [&] { keep(read_only(a, b, tasks)); }, Role::limit},
-                 {"one flow", all, [&] { keep(dot(a, b)); }},
-                 {"shared memory, a lock a product", few, [&] { keep(by_shared_memory(few_a, few_b, tasks, 1)); }},
-                 {"shared memory, a lock for 4096", all, [&] { keep(by_shared_memory(a, b, tasks, 4096)); }},
-                 {"threads", all, [&] { keep(by_threads(a, b, tasks)); }},
-                 {"messages, the rows sent", few, [&] { keep(by_messages(few_a, few_b, channels)); }},
-                 {"messages, to owners of the rows", all, [&] { keep(by_messages_to_owners(channels)); }},
-                 {"data parallel, oneTBB", all, [&] { keep(by_data_parallel(a, b)); }, Role::peer},
-                 {"data parallel, in blocks", all, [&] { keep(by_distribution(a, b, tasks, block)); }},
-                 {"data parallel, in turns", all, [&] { keep(by_distribution(a, b, tasks, cyclic)); }}});
-  return verdict.exit_code();
+  cookbook::Figures figures("a product added to the sum", cookbook::cost("ns", 1e-9));
+  figures.percent_of("both rows read, nothing else", "reading");
+  figures.times("data parallel, oneTBB", "oneTBB");
+  figures.measure({{"both rows read, nothing else", all, [&] { keep(read_only(a, b, tasks)); }},
+                   {"one flow", all, [&] { keep(dot(a, b)); }},
+                   {"shared memory, a lock a product", few, [&] { keep(by_shared_memory(few_a, few_b, tasks, 1)); }},
+                   {"shared memory, a lock for 4096", all, [&] { keep(by_shared_memory(a, b, tasks, 4096)); }},
+                   {"threads", all, [&] { keep(by_threads(a, b, tasks)); }},
+                   {"messages, the rows sent", few, [&] { keep(by_messages(few_a, few_b, channels)); }},
+                   {"messages, to owners of the rows", all, [&] { keep(by_messages_to_owners(channels)); }},
+                   {"data parallel, oneTBB", all, [&] { keep(by_data_parallel(a, b)); }},
+                   {"data parallel, in blocks", all, [&] { keep(by_distribution(a, b, tasks, block)); }},
+                   {"data parallel, in turns", all, [&] { keep(by_distribution(a, b, tasks, cyclic)); }}},
+                  rounds);
+  figures.print(checks);
+  return checks.exit_code();
 }

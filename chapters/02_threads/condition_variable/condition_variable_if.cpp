@@ -1,7 +1,8 @@
-// Condition variable, its condition tested once
+// Pitfall: the condition is tested only once
 //
-// Two consumers wait for an item with `if` instead of a loop. The producer puts one item and wakes both. The first
-// takes it; the second goes on as well, since nothing makes it look again, and finds the list empty.
+// Two consumers find the list empty and wait, with `if` instead of a loop. The producer puts one item and wakes both.
+// The first takes it. The second goes on as well, since nothing makes it look again, and takes from an empty list. A
+// thread that is woken for no reason at all (a spurious wake-up) would do the same.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/condition_variable/condition_variable_if.cpp -pthread -o condition_variable_if
 // Run:     condition_variable_if
@@ -15,21 +16,22 @@
 
 namespace {
 
-std::mutex guard;
-std::condition_variable not_empty, waiting_changed;
+std::mutex mutex;
+std::condition_variable not_empty;
+std::condition_variable waiting_changed;  // only to put the item when both consumers wait
 std::vector<int> items;
-int waiting = 0, empty_pops = 0;
+int waiting = 0, taken_from_nothing = 0;
 
 void consume(int consumer) {
-  std::unique_lock hold(guard);
+  std::unique_lock lock(mutex);
   if (items.empty()) {  // should be: while (items.empty())
     ++waiting;
     waiting_changed.notify_one();
-    not_empty.wait(hold);
+    not_empty.wait(lock);
   }
   if (items.empty()) {
     std::printf("consumer %d takes from an empty list\n", consumer);
-    ++empty_pops;
+    ++taken_from_nothing;
   } else {
     std::printf("consumer %d takes item %d\n", consumer, items.back());
     items.pop_back();
@@ -41,12 +43,12 @@ void consume(int consumer) {
 int main() {
   std::jthread first(consume, 1), second(consume, 2);
   {
-    std::unique_lock hold(guard);
-    waiting_changed.wait(hold, [] { return waiting == 2; });
+    std::unique_lock lock(mutex);
+    waiting_changed.wait(lock, [] { return waiting == 2; });
     items.push_back(7);
     not_empty.notify_all();
   }
   first.join();
   second.join();
-  return empty_pops == 0 ? 0 : 1;
+  return taken_from_nothing == 0 ? 0 : 1;
 }

@@ -1,176 +1,110 @@
 // Deadlock
 //
-// Two threads pay each other through two accounts, each with its own lock. If each takes the lock of the payer first,
-// one holds lock 1 and wants 2, the other holds 2 and wants 1, and both wait for ever. The program forces that
-// crossing, with a time limit instead of for ever, then pays a hundred thousand times each way in three ways that
-// cannot deadlock: locks in a fixed order, both locks at once, and a second lock that is only tried. The same with
-// semaphores.
+// Two threads pay each other. A payment changes two accounts, so it needs the locks of both. If every payment takes the
+// payer's lock first, one thread can hold lock 1 and wait for lock 2 while the other holds 2 and waits for 1: both wait
+// for ever. The program forces that moment once, with a timeout so that it can go on. Then it makes all payments in
+// three ways that cannot deadlock: locks in a fixed order, both locks at once, a second lock that is only tried.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/deadlock/deadlock.cpp common/cookbook/*.cpp -lfmt -pthread -o deadlock
-// Run:     deadlock [--payments N] [--patience-ms N]
+// Run:     deadlock [--payments N]
 
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <mutex>
-#include <semaphore>
-#include <string>
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 
 namespace {
 
-using std::chrono::milliseconds;
-
-/// Takes two locks crosswise: thread A takes one, then two; thread B takes two, then one. Returns how many of them got
-/// their second lock within `patience`. It must be 0: neither can, as long as the other keeps its first.
-int crossed_locks(milliseconds patience) {
-  std::timed_mutex one, two;
-  std::barrier together(2);
-  std::atomic<int> got_both = 0;
-  const auto take = [&](std::timed_mutex& first, std::timed_mutex& second) {
-    std::scoped_lock hold(first);
-    together.arrive_and_wait();  // now each holds one
-    if (second.try_lock_for(patience)) {
-      ++got_both;
-      second.unlock();
-    }
-    together.arrive_and_wait();  // until here nobody gives anything back
-  };
-  std::jthread a([&] { take(one, two); });
-  std::jthread b([&] { take(two, one); });
-  a.join();
-  b.join();
-  return got_both;
-}
-
-/// The same with two semaphores of 1. They have no owner, and deadlock all the same.
-int crossed_semaphores(milliseconds patience) {
-  std::binary_semaphore one(1), two(1);
-  std::barrier together(2);
-  std::atomic<int> got_both = 0;
-  const auto take = [&](std::binary_semaphore& first, std::binary_semaphore& second) {
-    first.acquire();
-    together.arrive_and_wait();
-    if (second.try_acquire_for(patience)) {
-      ++got_both;
-      second.release();
-    }
-    together.arrive_and_wait();
-    first.release();
-  };
-  std::jthread a([&] { take(one, two); });
-  std::jthread b([&] { take(two, one); });
-  a.join();
-  b.join();
-  return got_both;
-}
+using namespace std::chrono_literals;
 
 struct Account {
   int number;
-  std::mutex guard = {};
-  long balance = 1000;  // below 0 on the way, if one thread runs far ahead
-  long payments = 0;
+  long balance;
+  std::timed_mutex mutex = {};  // a std::mutex would do for the cures, but it has no timeout
 };
 
-/// Moves 1. The caller holds both locks.
-void move_one(Account& from, Account& to) {
-  --from.balance;
-  ++to.balance;
-  ++to.payments;
+/// Moves `amount`. The caller holds both locks.
+void move(Account& from, Account& to, int amount) {
+  from.balance -= amount;
+  to.balance += amount;
 }
 
-/// Cure 1: everybody takes the lock of the lower number first, whoever pays.
-void pay_in_order(Account& from, Account& to) {
-  Account& first = from.number < to.number ? from : to;
-  Account& second = from.number < to.number ? to : from;
-  std::scoped_lock hold_first(first.guard);
-  std::scoped_lock hold_second(second.guard);
-  move_one(from, to);
+/// The naive form: first the payer's lock, then the other one. Returns whether it got both. The barrier forces the
+/// deadlock: both threads hold one lock before either asks for its second, and keep it until both have given up.
+bool lock_crosswise(Account& from, Account& to, std::barrier<>& barrier) {
+  std::scoped_lock first(from.mutex);
+  barrier.arrive_and_wait();
+  std::unique_lock second(to.mutex, 50ms);  // without a timeout it would wait for ever
+  barrier.arrive_and_wait();
+  return second.owns_lock();
 }
 
-/// Cure 2: std::scoped_lock takes both, in whatever order they are named; while it waits for one it holds none.
-void pay_with_both(Account& from, Account& to) {
-  std::scoped_lock hold(from.guard, to.guard);
-  move_one(from, to);
+/// Cure 1, a fixed order: everybody takes the lock of the lower number first, whoever pays.
+void pay_in_order(Account& from, Account& to, int amount) {
+  const bool payer_is_lower = from.number < to.number;
+  std::scoped_lock lower(payer_is_lower ? from.mutex : to.mutex);
+  std::scoped_lock higher(payer_is_lower ? to.mutex : from.mutex);
+  move(from, to, amount);
 }
 
-/// Cure 3: the second lock is only tried; if another holds it, the first is given back, and all begins again. Returns
-/// how often that happened.
-long pay_with_back_off(Account& from, Account& to) {
-  for (long given_back = 0;; ++given_back) {
+/// Cure 2, both at once: std::scoped_lock takes several locks without deadlock, in whatever order they are named.
+void pay_with_both(Account& from, Account& to, int amount) {
+  std::scoped_lock both(from.mutex, to.mutex);
+  move(from, to, amount);
+}
+
+/// Cure 3, try and give back: if the second lock is taken, the first is given back, and all begins again.
+void pay_with_try(Account& from, Account& to, int amount) {
+  for (;;) {
     {
-      std::scoped_lock hold(from.guard);
-      std::unique_lock attempt(to.guard, std::try_to_lock);
-      if (attempt) {
-        move_one(from, to);
-        return given_back;
-      }
+      std::scoped_lock first(from.mutex);
+      std::unique_lock second(to.mutex, std::try_to_lock);  // never waits
+      if (second) return move(from, to, amount);
     }
-    std::this_thread::yield();  // lets the other one finish
+    std::this_thread::yield();  // the other thread may need the processor to finish
   }
 }
 
-/// Pays `payments` times from account 1 to 2 in one thread, and as often from 2 to 1 in another, and checks that every
-/// payment was made and no money was lost.
+/// Lets account 1 pay 1 to account 2 in one thread, and account 2 pay 3 to account 1 in another.
 template <typename Pay>
-void pay_both_ways(cookbook::Verdict& verdict, const std::string& cure, long payments, Pay pay) {
-  Account one{1}, two{2};
-  std::jthread there([&] {
-    for (long i = 0; i < payments; ++i) pay(one, two);
-  });
-  std::jthread back([&] {
-    for (long i = 0; i < payments; ++i) pay(two, one);
-  });
-  there.join();
-  back.join();
-  verdict.equal("payments, " + cure, one.payments + two.payments, 2 * payments);
-  verdict.equal("balances, " + cure, std::vector{one.balance, two.balance}, {1000, 1000});
-}
-
-/// Cure 1 for semaphores: both threads take one before two. Returns how often they had both, counted under both.
-long semaphores_in_order(long rounds) {
-  std::binary_semaphore one(1), two(1);
-  long had_both = 0;
-  const auto take_often = [&] {
-    for (long i = 0; i < rounds; ++i) {
-      one.acquire();
-      two.acquire();
-      ++had_both;
-      two.release();
-      one.release();
-    }
+std::vector<long> balances_after(int payments, Pay pay) {
+  Account one{1, 3L * payments}, two{2, 3L * payments};
+  const auto repeat = [&](Account& from, Account& to, int amount) {
+    for (int i = 0; i < payments; ++i) pay(from, to, amount);
   };
-  std::jthread a(take_often), b(take_often);
+  std::jthread a([&] { repeat(one, two, 1); });
+  std::jthread b([&] { repeat(two, one, 3); });
   a.join();
   b.join();
-  return had_both;
+  return {one.balance, two.balance};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  long payments = 100'000, patience_ms = 50;
+  int payments = 100'000;
   cookbook::Options options("Take two locks without a deadlock");
   options.add("payments", payments, "payments that each thread makes", 1, 10'000'000);
-  options.add("patience-ms", patience_ms, "how long a thread waits for its second lock if taken crosswise", 0, 60'000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
-  const milliseconds patience(patience_ms);
-  verdict.equal("threads that got both locks, taken crosswise", crossed_locks(patience), 0);
-  verdict.equal("threads that got both semaphores, taken crosswise", crossed_semaphores(patience), 0);
+  Account one{1, 0}, two{2, 0};
+  std::barrier barrier(2);
+  std::atomic<int> got_both = 0;
+  std::jthread a([&] { got_both += lock_crosswise(one, two, barrier); });
+  std::jthread b([&] { got_both += lock_crosswise(two, one, barrier); });
+  a.join();
+  b.join();
 
-  std::atomic<long> given_back = 0;
-  pay_both_ways(verdict, "fixed order", payments, pay_in_order);
-  pay_both_ways(verdict, "both at once", payments, pay_with_both);
-  pay_both_ways(verdict, "tried and given back", payments,
-                [&](Account& from, Account& to) { given_back += pay_with_back_off(from, to); });
-  cookbook::println("      the first lock was given back {} times", given_back.load());
-  verdict.equal("rounds with both semaphores, fixed order", semaphores_in_order(payments), 2 * payments);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  const std::vector<long> expected = {5L * payments, 1L * payments};
+  checks.equal("threads that got both locks, taken crosswise", got_both.load(), 0);
+  checks.equal("balances, fixed order", balances_after(payments, pay_in_order), expected);
+  checks.equal("balances, both at once", balances_after(payments, pay_with_both), expected);
+  checks.equal("balances, tried and given back", balances_after(payments, pay_with_try), expected);
+  return checks.exit_code();
 }

@@ -1,4 +1,4 @@
-// Deadlock, not met by luck
+// Pitfall: a deadlock that no run shows
 //
 // Two threads take two locks in opposite orders, as in deadlock_deadlock.cpp, but the first has ended before the second
 // starts. Nothing hangs, and every test of this program passes. ThreadSanitizer notes in which order locks are taken
@@ -19,8 +19,8 @@ namespace {
 std::mutex one, two;
 
 void take(const char* name, std::mutex& first, std::mutex& second) {
-  std::scoped_lock hold_first(first);
-  std::scoped_lock hold_second(second);
+  std::scoped_lock first_lock(first);
+  std::scoped_lock second_lock(second);
   std::printf("%s held both\n", name);
 }
 

@@ -1,10 +1,10 @@
-// Define a thread, its number taken too late
+// Pitfall: the loop variable captured by reference
 //
-// The five threads of define_thread.cpp, with one change: the number is captured by reference. Each thread reads it
-// when it runs, not when it is made, and by then the loop has gone on. Numbers are missing, others come twice, and a 5
-// that no thread was meant to have may appear. The loop writes what the threads read, so it is a data race as well.
+// Each thread is meant to print its own number. But [&] gives all five lambdas the same variable, the one of the loop.
+// A thread reads it when it runs, and the loop has gone on by then. So numbers are missing, others come twice, and
+// there may be a 5. It is also a data race, because the loop changes the variable while the threads read it.
 //
-// Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/define_thread/define_thread_capture.cpp -o define_thread_capture
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/define_thread/define_thread_capture.cpp -pthread -o define_thread_capture
 // Run:     define_thread_capture
 // Symptom: exit 1, prints "numbers are missing"
 // Symptom under thread: prints "WARNING: ThreadSanitizer: data race"
@@ -16,15 +16,14 @@
 #include <vector>
 
 int main() {
-  constexpr int threads = 5;
-  std::mutex guard;
+  std::mutex mutex;  // only one thread at a time may change `seen`
   std::set<int> seen;
   std::vector<std::jthread> started;
-  int number = 0;
-  for (; number < threads; ++number) {
-    started.emplace_back([&] {  // [&] is the fault: [number, &guard, &seen] gives each thread its own number
+  int number = 0;  // declared here, so that it still exists while the threads run
+  for (; number < 5; ++number) {
+    started.emplace_back([&] {  // wrong; right: [number, &mutex, &seen], a copy of the number for each thread
       const int mine = number;
-      std::scoped_lock hold(guard);
+      std::scoped_lock lock(mutex);
       std::printf("function called by thread %d\n", mine);
       seen.insert(mine);
     });

@@ -1,66 +1,55 @@
-/// The event itself.
+/// A flag that threads can wait for.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
-/// A flag to wait for. If it counts sets, a waiter goes on at a set() even if a clear() follows before it runs, as
-/// with Python's threading.Event. If not, the waiter finds the flag down again and stays.
-template <bool counts_sets>
-class BasicEvent {
+/// As Python's threading.Event: set() releases all threads that wait at that moment, even if clear() follows at once.
+class Event {
  public:
   void set() {
-    std::scoped_lock hold(guard_);
+    std::scoped_lock lock(mutex_);
     flag_ = true;
-    ++sets_;
+    ++generation_;
     changed_.notify_all();
   }
 
   void clear() {
-    std::scoped_lock hold(guard_);
+    std::scoped_lock lock(mutex_);
     flag_ = false;
   }
 
-  /// set() and clear(), and no thread can come in between.
-  void pulse() {
-    std::scoped_lock hold(guard_);
-    flag_ = false;
-    ++sets_;
-    changed_.notify_all();
-  }
-
+  /// Returns at once if the flag is set, else at the next set(). To look at the flag alone would not do: when the
+  /// thread wakes up and looks, clear() may have been called. The generation tells that there was a set() in the
+  /// meantime.
   void wait() {
-    std::unique_lock hold(guard_);
-    changed_.wait(hold, arrive());
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.wait(lock, [this, before = generation_] { return flag_ || generation_ != before; });
+    --waiting_;
   }
 
-  /// The same, `limit` at most; whether the event came.
-  bool wait_for(std::chrono::milliseconds limit) {
-    std::unique_lock hold(guard_);
-    return changed_.wait_for(hold, limit, arrive());
+  /// The same, but returns after `timeout` as well. Returns whether the event came.
+  bool wait_for(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    const bool came =
+        changed_.wait_for(lock, timeout, [this, before = generation_] { return flag_ || generation_ != before; });
+    --waiting_;
+    return came;
   }
 
-  /// Returns once threads have come to wait `number` times in all, so that a demonstration need not sleep and hope.
-  void wait_for_arrivals(int number) {
-    std::unique_lock hold(guard_);
-    arrived_.wait(hold, [&] { return arrivals_ >= number; });
+  /// How many threads wait now.
+  int waiting() {
+    std::scoped_lock lock(mutex_);
+    return waiting_;
   }
 
  private:
-  /// Counts an arrival and returns the condition that the thread waits for. The caller holds the lock.
-  auto arrive() {
-    ++arrivals_;
-    arrived_.notify_all();
-    return [this, before = sets_] { return flag_ || (counts_sets && sets_ != before); };
-  }
-
-  std::mutex guard_;
-  std::condition_variable changed_, arrived_;
+  std::mutex mutex_;  // protects everything below
+  std::condition_variable changed_;
   bool flag_ = false;
-  unsigned sets_ = 0;
-  int arrivals_ = 0;
+  unsigned generation_ = 0;  // calls of set()
+  int waiting_ = 0;
 };
-
-using Event = BasicEvent<true>;
-using FlagEvent = BasicEvent<false>;

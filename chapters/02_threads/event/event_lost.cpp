@@ -1,12 +1,12 @@
-// Event, set and cleared at once
+// Pitfall: set and cleared at once
 //
-// The source's producer and consumer, with the event that comes to mind in C++: a flag, and a wait for the flag. Most
-// of the 100 signals are lost. Either the consumer is not waiting when one comes, or it is woken, and finds the flag
-// down again when it looks.
+// A producer puts 100 items into a list, and announces each by an event that is a flag and nothing else: it sets the
+// flag and clears it at once. The consumer takes one item per announcement. Most announcements are lost: either the
+// consumer does not wait when one comes, or it is woken, and when it looks, the flag has been cleared again.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/event/event_lost.cpp -pthread -o event_lost
 // Run:     event_lost
-// Symptom: exit 1, prints "signals were lost"
+// Symptom: exit 1, prints "items were never taken"
 
 #include <chrono>
 #include <condition_variable>
@@ -19,35 +19,33 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::mutex guard;
+std::mutex mutex;  // protects everything below
 std::condition_variable changed;
-bool flag = false, no_more = false;
+bool flag = false, finished = false;
 std::vector<int> items;
-int consumed = 0;
+int taken = 0;
 
 void consume() {
   for (;;) {
-    std::unique_lock hold(guard);
-    changed.wait(hold, [] { return flag || no_more; });
-    if (no_more) return;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [] { return flag || finished; });
+    if (finished) return;
     if (!items.empty()) {
       items.pop_back();
-      ++consumed;
+      ++taken;
     }
-    hold.unlock();
-    std::this_thread::sleep_for(1ms);
+    lock.unlock();
+    std::this_thread::sleep_for(1ms);  // uses the item
   }
 }
 
-/// Raises the flag for an item, and lowers it at once, as the source does.
 void produce(int item) {
-  {
-    std::scoped_lock hold(guard);
-    items.push_back(item);
-    flag = true;
-  }
+  std::unique_lock lock(mutex);
+  items.push_back(item);
+  flag = true;
   changed.notify_one();
-  std::scoped_lock hold(guard);
+  lock.unlock();
+  lock.lock();  // as two calls, set() and clear(), would do
   flag = false;
 }
 
@@ -55,18 +53,16 @@ void produce(int item) {
 
 int main() {
   std::jthread consumer(consume);
-  for (int i = 0; i < 100; ++i) {
-    std::this_thread::sleep_for(1ms);
-    produce(i);
+  for (int item = 0; item < 100; ++item) {
+    std::this_thread::sleep_for(1ms);  // makes the item
+    produce(item);
   }
   {
-    std::scoped_lock hold(guard);
-    no_more = true;  // the source has no end: there the consumer now waits for ever
+    std::scoped_lock lock(mutex);
+    finished = true;
   }
   changed.notify_one();
   consumer.join();
-  std::printf("%d of 100 consumed, %zu left in the list\n", consumed, items.size());
-  if (consumed == 100) return 0;
-  std::puts("signals were lost");
-  return 1;
+  std::printf("%d items were taken\n%zu items were never taken\n", taken, items.size());
+  return items.empty() ? 0 : 1;
 }

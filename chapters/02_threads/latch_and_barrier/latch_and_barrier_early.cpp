@@ -1,10 +1,11 @@
-// Latch and barrier, one thread gone early
+// Pitfall: a thread that leaves without a word
 //
-// Three threads share a barrier for two phases, but one of them is done after the first and simply returns. The barrier
-// goes on counting on it: the other two wait for ever. arrive_and_drop() as its last call would have cured it.
+// Three threads share a barrier. One of them is done after the first phase and returns. The barrier goes on counting on
+// three arrivals per phase, so the other two wait for ever. The last call of a thread that leaves must be
+// arrive_and_drop(): it arrives, and is not counted on in later phases.
 //
-// Compile: g++ -std=c++20 -O2 chapters/02_threads/latch_and_barrier/latch_and_barrier_early.cpp -o latch_and_barrier_early
-// Run:     latch_and_barrier_early
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/latch_and_barrier/latch_and_barrier_early.cpp -pthread -o latch_and_barrier_early
+// Run:     latch_and_barrier_early, then Ctrl-C
 // Symptom: hangs
 
 #include <barrier>
@@ -22,6 +23,7 @@ int main() {
   for (const int phases : {2, 2, 1}) {
     threads.emplace_back([&barrier, phases] {
       for (int i = 0; i < phases; ++i) barrier.arrive_and_wait();
+      // Missing for the third thread: barrier.arrive_and_drop() instead of its last arrive_and_wait()
     });
   }
 }

@@ -1,8 +1,8 @@
-// Lock, left out
+// Pitfall: no lock
 //
-// The counter of lock.cpp with nothing around it: a plain long that two threads change at once. That is a data race,
-// so the C++ standard gives this program no meaning at all. In practice updates are lost, and ThreadSanitizer names
-// both threads, the variable and the two lines.
+// Two threads change a plain long, and nothing keeps them apart. That is a data race, and C++ does not define what a
+// program with a data race does. In practice updates are lost. Compiled with -fsanitize=thread, the program reports
+// both threads, the variable and the line.
 //
 // Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/lock/lock_race.cpp -o lock_race
 // Run:     lock_race
@@ -17,9 +17,10 @@ namespace {
 long counter = 0;
 
 void change_often(long step) {
-  for (int i = 0; i < 10'000'000; ++i) {
-    counter += step;                // the race
-    asm volatile("" ::: "memory");  // else the compiler adds everything up and stores once, and hides the race
+  for (int i = 0; i < 50'000'000; ++i) {  // the three steps of counter += step
+    const long seen = counter;            // wrong: the other thread changes it at the same time
+    asm volatile("" ::: "memory");        // no instruction; it keeps the compiler from making one addition of all
+    counter = seen + step;
   }
 }
 

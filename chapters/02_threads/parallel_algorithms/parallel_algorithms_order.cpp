@@ -1,12 +1,12 @@
-// Parallel algorithms, with an operation that minds the order
+// Pitfall: an operation for which the order matters
 //
-// std::reduce may group and swap the operands as it likes; only so can threads share them. Subtraction gives another
-// result for every grouping, and std::reduce compiles with it all the same. Sums of floats depend on the grouping too:
-// one running total of ten million loses much to rounding, the short totals of std::reduce lose less.
+// std::reduce may group and swap the operands as it likes, since only then can threads share the work. Subtraction
+// gives another result for every grouping. The call compiles all the same, and returns a number. A sum of floats
+// depends on the grouping as well, because every addition rounds.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/parallel_algorithms/parallel_algorithms_order.cpp -ltbb -pthread -o parallel_algorithms_order
 // Run:     parallel_algorithms_order
-// Symptom: exit 1, prints "the order of the operands matters"
+// Symptom: exit 1, prints "not the result of the sequential loop"
 
 #include <cstdio>
 #include <execution>
@@ -17,16 +17,16 @@
 int main() {
   std::vector<long> numbers(1'000'000);
   std::iota(numbers.begin(), numbers.end(), 1L);
-  const long in_order = std::accumulate(numbers.begin(), numbers.end(), 0L, std::minus<>{});
-  const long in_parallel = std::reduce(std::execution::par, numbers.begin(), numbers.end(), 0L, std::minus<>{});
-  std::printf("0 - 1 - 2 - ... - 1000000: %ld in order, %ld by std::reduce\n", in_order, in_parallel);
+  const long in_order = std::accumulate(numbers.begin(), numbers.end(), 0L, std::minus<>());
+  const long reduced = std::reduce(std::execution::par, numbers.begin(), numbers.end(), 0L, std::minus<>());
+  std::printf("0 - 1 - 2 - ... - 1000000: %ld in order, %ld by std::reduce\n", in_order, reduced);
 
   const std::vector<float> tenths(10'000'000, 0.1F);
   const float added_in_order = std::accumulate(tenths.begin(), tenths.end(), 0.0F);
-  const float added_in_parallel = std::reduce(std::execution::par, tenths.begin(), tenths.end(), 0.0F);
-  std::printf("ten million tenths as floats: %.0f in order, %.0f by std::reduce\n", added_in_order, added_in_parallel);
+  const float added_by_reduce = std::reduce(std::execution::par, tenths.begin(), tenths.end(), 0.0F);
+  std::printf("0.1 added ten million times: %.0f in order, %.0f by std::reduce\n", added_in_order, added_by_reduce);
 
-  if (in_order == in_parallel) return 0;
-  std::puts("the order of the operands matters");
+  if (in_order == reduced) return 0;
+  std::puts("not the result of the sequential loop");
   return 1;
 }

@@ -1,11 +1,11 @@
-// Thread by class, with a base class
+// Pitfall: a base class that starts the thread
 //
-// Python's pattern of a base class and an overridden run(), with a base whose constructor starts the thread. It races
-// twice. The base is made before the derived part is there, and its member joins after the derived part has gone. A
-// thread that comes to run() at either time calls the base's, which does nothing. In between it may also find the right
-// one; then all seems well.
+// In Python one derives from Thread and overrides run(). Here the constructor of a base class starts the thread, and it
+// calls a virtual run(). But the base class is constructed before the derived part of the object and destroyed after
+// it. A thread that calls run() too early or too late gets the base's run(), which does nothing. In between it may also
+// find the right one, and then all seems well.
 //
-// Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/thread_class/thread_class_virtual.cpp -o thread_class_virtual
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/thread_class/thread_class_virtual.cpp -pthread -o thread_class_virtual
 // Run:     thread_class_virtual
 // Symptom: exit 1, prints "the timer never ticked"
 // Symptom under thread: prints "WARNING: ThreadSanitizer: data race on vptr"
@@ -18,9 +18,9 @@ namespace {
 
 class Thread {
  public:
-  Thread() : thread_([this] { run(); }) {}  // the first race: the thread starts, and there is no Timer yet
-  virtual ~Thread() = default;              // the second: ~Timer() is over when thread_ is joined here
-  virtual void run() {}                     // as in Python, nothing unless overridden
+  Thread() : thread_([this] { run(); }) {}  // wrong: the thread starts, and the Timer does not exist yet
+  virtual ~Thread() = default;              // too late: thread_ is joined here, and the Timer is gone
+  virtual void run() {}
 
  private:
   std::jthread thread_;

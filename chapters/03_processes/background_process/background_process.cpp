@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 #include "sign.hpp"
 
@@ -164,20 +164,20 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds delay(delay_ms);
 
-  cookbook::Verdict verdict;
-  verdict.equal("exit codes of daemon and other, main done first", main_ends_first(delay), {-SIGTERM, 0});
-  verdict.equal("exit code of the daemon, done before main", daemon_ends_first(delay), {0});
-  verdict.equal("children refused to a daemon", refusals_to_a_daemon(), 2);
+  cookbook::Checks checks;
+  checks.equal("exit codes of daemon and other, main done first", main_ends_first(delay), {-SIGTERM, 0});
+  checks.equal("exit code of the daemon, done before main", daemon_ends_first(delay), {0});
+  checks.equal("children refused to a daemon", refusals_to_a_daemon(), 2);
 
   // A child whose parent has ended becomes a child of process 1, or of an ancestor that asks for it, as this one does.
   check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
-  verdict.equal("main returns and forgets its daemon; exit codes", forgetful_main(start_lasting_daemon, 0),
-                {0, -SIGTERM});
-  verdict.equal("main is killed; exit codes", forgetful_main(start_lasting_daemon, SIGKILL), {-SIGKILL, -SIGTERM});
+  checks.equal("main returns and forgets its daemon; exit codes", forgetful_main(start_lasting_daemon, 0),
+               {0, -SIGTERM});
+  checks.equal("main is killed; exit codes", forgetful_main(start_lasting_daemon, SIGKILL), {-SIGKILL, -SIGTERM});
   const auto late = [](const Sign& begun) { return start_orphan(begun, end_with_parent); };
-  verdict.equal("its daemon asked too late; exit codes", forgetful_main(late, SIGKILL), {-SIGKILL, -SIGTERM});
+  checks.equal("its daemon asked too late; exit codes", forgetful_main(late, SIGKILL), {-SIGKILL, -SIGTERM});
   const auto none = [](const Sign& begun) { return start_orphan(begun, [](pid_t) {}); };
-  verdict.equal("its child did not ask; exit codes", forgetful_main(none, SIGKILL), {-SIGKILL, 7});
-  verdict.equal("no child is left", waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD, true);
-  return verdict.exit_code();
+  checks.equal("its child did not ask; exit codes", forgetful_main(none, SIGKILL), {-SIGKILL, 7});
+  checks.equal("no child is left", waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD, true);
+  return checks.exit_code();
 }

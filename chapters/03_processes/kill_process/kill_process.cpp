@@ -26,10 +26,10 @@ extern "C" {  // glibc 2.36 leaves that to who includes it, 2.37 does it itself
 }
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 #include "workers.hpp"
 
@@ -113,37 +113,37 @@ void show(const char* when, const Child& child) {
 }
 
 /// One child that is told to terminate, looked at from before its start until after its join.
-void life_of_a_child(cookbook::Verdict& verdict, Board& board, milliseconds time) {
+void life_of_a_child(cookbook::Checks& checks, Board& board, milliseconds time) {
   Child child;
   show("Process before execution:", child);
-  verdict.equal("alive before the start", is_alive(child), false);
+  checks.equal("alive before the start", is_alive(child), false);
 
   child.id = start(work, board, time);
   show("Process running:", child);
-  verdict.equal("alive while it runs", is_alive(child), true);
+  checks.equal("alive while it runs", is_alive(child), true);
 
   check(kill(child.id, SIGTERM), "kill");
   show("Process terminated:", child);  // the signal is sent; whether it has done its work already is a race
 
   join(child);
   show("Process joined:", child);
-  verdict.equal("alive after the join", is_alive(child), false);
-  verdict.equal("exit code", child.exit_code.value_or(0), -SIGTERM);
-  verdict.equal("the dead child still holds the lock", board.holder == child.id, true);
+  checks.equal("alive after the join", is_alive(child), false);
+  checks.equal("exit code", child.exit_code.value_or(0), -SIGTERM);
+  checks.equal("the dead child still holds the lock", board.holder == child.id, true);
 }
 
 /// Stops two children by `stop_child`: one that listens to SIGTERM, and one that ignores it.
 template <typename Stop>
-void stop_two(cookbook::Verdict& verdict, Board& board, milliseconds time, milliseconds grace, Stop stop_child) {
+void stop_two(cookbook::Checks& checks, Board& board, milliseconds time, milliseconds grace, Stop stop_child) {
   const Child polite = {start(work_until_told, board, time)};
-  verdict.equal("exit code of a child that listens", stop_child(polite, milliseconds(10'000)), 0);
-  verdict.equal("it gave the lock back", board.holder == 0, true);
+  checks.equal("exit code of a child that listens", stop_child(polite, milliseconds(10'000)), 0);
+  checks.equal("it gave the lock back", board.holder == 0, true);
 
   const Child stubborn = {start(work_stubbornly, board, time)};
   const Clock::time_point asked = Clock::now();
-  verdict.equal("exit code of a child that does not", stop_child(stubborn, grace), -SIGKILL);
-  verdict.that("it was given its time", Clock::now() - asked >= grace);
-  verdict.equal("it gave the lock back", board.holder == 0, false);
+  checks.equal("exit code of a child that does not", stop_child(stubborn, grace), -SIGKILL);
+  checks.that("it was given its time", Clock::now() - asked >= grace);
+  checks.equal("it gave the lock back", board.holder == 0, false);
 }
 
 }  // namespace
@@ -156,24 +156,24 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const milliseconds time(work_ms), grace(grace_ms);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Shared<Board> board;
-  life_of_a_child(verdict, *board, time);
+  life_of_a_child(checks, *board, time);
 
   const std::vector<int> codes = {exit_code_of(start_child([] { return 0; })),
                                   exit_code_of(start_child([] { return 3; })), exit_code_after(SIGTERM),
                                   exit_code_after(SIGKILL)};
-  verdict.equal("exit codes of return 0, return 3, SIGTERM, SIGKILL", codes, {0, 3, -15, -9});
+  checks.equal("exit codes of return 0, return 3, SIGTERM, SIGKILL", codes, {0, 3, -15, -9});
 
   cookbook::println("Asked first, by process id:");
-  stop_two(verdict, *board, time, grace, stop);
+  stop_two(checks, *board, time, grace, stop);
   if (pidfd_here()) {
     cookbook::println("Asked first, by pidfd:");
-    stop_two(verdict, *board, time, grace, stop_by_pidfd);
-    verdict.equal("a signal after the join", signal_to_the_dead(), "No such process");
+    stop_two(checks, *board, time, grace, stop_by_pidfd);
+    checks.equal("a signal after the join", signal_to_the_dead(), "No such process");
   } else {
     cookbook::println("No pidfd on this kernel, so that part is left out");
   }
-  verdict.equal("functions that came to their end", board->finished.load(), 0);
-  return verdict.exit_code();
+  checks.equal("functions that came to their end", board->finished.load(), 0);
+  return checks.exit_code();
 }

@@ -3,7 +3,8 @@
 // Every rank has a piece for every other: rank i sends (i + 1) * j to rank j. Written with a row for each rank, what is
 // received is the transpose of what is sent. MPI_Alltoall does it in one call; beside it stands the same by messages,
 // in pairs and all at once. MPI_Alltoallv exchanges pieces of different lengths. Then a large matrix, whose rows are
-// spread over the ranks, is transposed. The twin, mpi_alltoall_same_buffer.cpp, sends and receives in the same buffer.
+// spread over the ranks, is transposed. The pitfall, mpi_alltoall_same_buffer.cpp, sends and receives in the same
+// buffer.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
 // Run:     mpirun -n 5 mpi_alltoall [--block N] [--rows N] [--up-to N]
@@ -15,8 +16,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "transpose.hpp"
 
@@ -80,7 +81,7 @@ bool pieces_of_different_lengths(int rank, int ranks) {
 std::int64_t number(int from, int to, int k) { return (from + 1LL) * to + 1000LL * k; }
 
 /// Blocks of `block` numbers for each pair of ranks: sent and received are transposes, block by block.
-void small_exchange(int block, const mpi::Session& session, cookbook::Verdict& verdict) {
+void small_exchange(int block, const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   Values sent, expected;
   for (int other = 0; other < ranks; ++other) {
@@ -103,16 +104,16 @@ void small_exchange(int block, const mpi::Session& session, cookbook::Verdict& v
   const long sum_sent = collective::sum(std::accumulate(sent.begin(), sent.end(), 0L));
   const long sum_received = collective::sum(std::accumulate(received.begin(), received.end(), 0L));
   if (rank != 0) return;
-  verdict.that("received is sent, transposed", transposed);
-  verdict.that("the same by messages, in pairs and all at once", by_hand);
-  verdict.equal("messages in pairs", messages, static_cast<long>(ranks) * (ranks - 1));
-  verdict.that("a second exchange brings all back", restored);
-  verdict.equal("sum of all numbers, received as sent", sum_received, sum_sent);
-  verdict.that("MPI_Alltoallv: pieces of different lengths", unequal);
+  checks.that("received is sent, transposed", transposed);
+  checks.that("the same by messages, in pairs and all at once", by_hand);
+  checks.equal("messages in pairs", messages, static_cast<long>(ranks) * (ranks - 1));
+  checks.that("a second exchange brings all back", restored);
+  checks.equal("sum of all numbers, received as sent", sum_received, sum_sent);
+  checks.that("MPI_Alltoallv: pieces of different lengths", unequal);
 }
 
 /// From 8 B for one rank to 16 MiB for all of them together.
-void measure(int rank, int ranks, std::size_t up_to, cookbook::Verdict& verdict) {
+void measure(int rank, int ranks, std::size_t up_to, cookbook::Checks& checks) {
   cookbook::Figures times("an all-to-all and a barrier", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
@@ -148,8 +149,8 @@ void measure(int rank, int ranks, std::size_t up_to, cookbook::Verdict& verdict)
     all_right = collective::compare(times, forms, size, prepare, right) && all_right;
   }
   if (rank != 0) return;
-  verdict.that("every size, all three ways: each piece is where it belongs", all_right);
-  times.print(verdict);
+  checks.that("every size, all three ways: each piece is where it belongs", all_right);
+  times.print(checks);
 }
 
 }  // namespace
@@ -164,9 +165,9 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const mpi::Session session;
-  cookbook::Verdict verdict;
-  small_exchange(block, session, verdict);
-  transpose::check_and_measure(rows, session, verdict);
-  measure(session.rank(), session.ranks(), up_to, verdict);
-  return session.exit_code(verdict);
+  cookbook::Checks checks;
+  small_exchange(block, session, checks);
+  transpose::check_and_measure(rows, session, checks);
+  measure(session.rank(), session.ranks(), up_to, checks);
+  return session.exit_code(checks);
 }

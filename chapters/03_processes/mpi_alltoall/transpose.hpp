@@ -86,7 +86,7 @@ class ByTypes {
 
 /// Transposes a matrix with `rows` rows on each rank in both ways. The limit is copying each rank's part to another
 /// place of its memory.
-inline void check_and_measure(int rows, const mpi::Session& session, cookbook::Verdict& verdict) {
+inline void check_and_measure(int rows, const mpi::Session& session, cookbook::Checks& checks) {
   Part from(rows, session.rank(), session.ranks()), to = from;
   std::vector<double> packed(from.numbers.size()), received(from.numbers.size());
   for (std::size_t i = 0; i < from.numbers.size(); ++i) {
@@ -112,18 +112,15 @@ inline void check_and_measure(int rows, const mpi::Session& session, cookbook::V
     std::copy(from.numbers.begin(), from.numbers.end(), to.numbers.begin());
     cookbook::keep(to.numbers.data());
   };
-  copy();
-  rates.add_limit("copy, no exchange", collective::measure(copy, size), bytes);
-  bool right = true;
-  for (const collective::Form& form : forms) {
-    std::fill(to.numbers.begin(), to.numbers.end(), -1);
-    form.run();
-    right = collective::everywhere(transposed()) && right;
-    rates.add(form.name, collective::measure(form.run, size), bytes);
-  }
+  const bool right = collective::all_right(
+      forms, [&] { std::fill(to.numbers.begin(), to.numbers.end(), -1); }, transposed);
+  std::vector<cookbook::Row> ways = {collective::row("copy, no exchange", bytes, size, copy)};
+  for (const collective::Form& form : forms) ways.push_back(collective::row(form.name, bytes, size, form.run));
+  rates.measure(ways, size.rounds);
+  rates.percent_of("copy, no exchange", "copy");
   if (session.rank() != 0) return;
-  verdict.that(fmt::format("a matrix of {0} x {0} transposed, packed and by types", from.columns), right);
-  rates.print(verdict);
+  checks.that(fmt::format("a matrix of {0} x {0} transposed, packed and by types", from.columns), right);
+  rates.print(checks);
 }
 
 }  // namespace transpose

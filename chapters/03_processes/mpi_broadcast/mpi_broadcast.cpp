@@ -3,8 +3,8 @@
 // One rank, the root, has a value; after a broadcast all ten have it. MPI_Bcast does it in one call, which all ranks
 // make. Beside it stand four ways to do it by messages: from the root to each in turn, to all at once, along a tree in
 // which each rank sends to two, and by doubling in each round those who have the value. All take 9 messages for 10
-// ranks; in the trees several ranks send at the same time. The twin, mpi_broadcast_two_roots.cpp, shows what comes of
-// ranks that do not agree who the root is.
+// ranks; in the trees several ranks send at the same time. The pitfall, mpi_broadcast_two_roots.cpp, shows what comes
+// of ranks that do not agree who the root is.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
 // Run:     mpirun -n 10 mpi_broadcast [--root N] [--odd-one N] [--up-to N]
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 
 namespace {
@@ -91,8 +91,8 @@ constexpr int absent = -1, shared_value = 100;
 
 /// Broadcasts an integer with `form`, and another. Rank 0 checks that all have both, and with how many messages and in
 /// how many rounds each came.
-void check_form(const char* name, void (*form)(Part&), int root, int fewest_rounds, int most_rounds,
-                cookbook::Verdict& verdict) {
+void check_form(const char* name, void (*form)(Part&), int root, int min_rounds, int max_rounds,
+                cookbook::Checks& checks) {
   int value = absent, next = absent;
   Part part(root, &value, sizeof value), second(root, &next, sizeof next);
   if (part.place == 0) value = shared_value, next = shared_value + 1;
@@ -102,13 +102,13 @@ void check_form(const char* name, void (*form)(Part&), int root, int fewest_roun
   const int messages = static_cast<int>(collective::sum(part.messages));
   const int rounds = collective::extremes(part.round).second;
   if (part.rank != 0) return;
-  verdict.that(fmt::format("{}: two broadcasts in a row reached all", name), right);
-  verdict.equal(fmt::format("{}: messages", name), messages, part.ranks - 1);
-  verdict.within(fmt::format("{}: rounds", name), rounds, fewest_rounds, most_rounds);
+  checks.that(fmt::format("{}: two broadcasts in a row reached all", name), right);
+  checks.equal(fmt::format("{}: messages", name), messages, part.ranks - 1);
+  checks.within(fmt::format("{}: rounds", name), rounds, min_rounds, max_rounds);
 }
 
 /// From 8 B up: the library's broadcast and three of ours.
-void measure(int rank, int root, std::size_t up_to, cookbook::Verdict& verdict) {
+void measure(int rank, int root, std::size_t up_to, cookbook::Checks& checks) {
   cookbook::Figures times("a broadcast and a barrier", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
@@ -134,8 +134,8 @@ void measure(int rank, int root, std::size_t up_to, cookbook::Verdict& verdict) 
     all_right = collective::compare(times, forms, size, prepare, [&] { return data == sent; }) && all_right;
   }
   if (rank != 0) return;
-  verdict.that("every size, all four ways: every rank has the root's data", all_right);
-  times.print(verdict);
+  checks.that("every size, all four ways: every rank has the root's data", all_right);
+  times.print(checks);
 }
 
 }  // namespace
@@ -166,15 +166,15 @@ int main(int argc, char** argv) {
   CHECK_MPI(MPI_Bcast(&shared, 1, MPI_INT, root, MPI_COMM_WORLD));
   session.print_in_order(fmt::format("process = {} variable shared = {}, was {}", rank, shared, before));
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const bool right = collective::everywhere(shared == shared_value);
-  if (rank == 0) verdict.that("MPI_Bcast reached all", right);
+  if (rank == 0) checks.that("MPI_Bcast reached all", right);
   // With each round, at most twice as many have the value: so many rounds are needed, and no more than one a message.
   const int fewest = std::bit_width(static_cast<unsigned>(session.ranks() - 1)), most = session.ranks() - 1;
-  check_form("one by one", one_by_one, root, most, most, verdict);
-  check_form("all at once", all_at_once, root, most, most, verdict);
-  check_form("binary tree", binary_tree, root, fewest, most, verdict);
-  check_form("binomial tree", binomial_tree, root, fewest, fewest, verdict);
-  measure(rank, root, up_to, verdict);
-  return session.exit_code(verdict);
+  check_form("one by one", one_by_one, root, most, most, checks);
+  check_form("all at once", all_at_once, root, most, most, checks);
+  check_form("binary tree", binary_tree, root, fewest, most, checks);
+  check_form("binomial tree", binomial_tree, root, fewest, fewest, checks);
+  measure(rank, root, up_to, checks);
+  return session.exit_code(checks);
 }

@@ -3,18 +3,18 @@
 // Ranks 1 and 5 exchange "a" and "b": each sends and each receives. The order of the two calls decides whether both get
 // through. All orders are tried, with a small and a large message, by plain blocking calls. These stand in a
 // thread of their own, so that one that never comes back can be watched: who waits for whom? A circle is a deadlock,
-// and another thread of both ranks then lends a hand, so that the program goes on and ends. The twin,
+// and another thread of both ranks then lends a hand, so that the program goes on and ends. The pitfall,
 // mpi_deadlock_send_first.cpp, has the order that works with small messages, and hangs.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_deadlock/mpi_deadlock.cpp common/cookbook/*.cpp -lfmt -pthread -o mpi_deadlock
-// Run:     mpirun -n 6 mpi_deadlock [--large N] [--patience-ms N]
+// Run:     mpirun -n 6 mpi_deadlock [--large N] [--timeout-ms N]
 
 #include <string>
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "watchdog.hpp"
 
@@ -95,7 +95,7 @@ using Order = void (*)(Side&);
 /// Exchanges between ranks 1 and 5, watched.
 class Exchanges {
  public:
-  Exchanges(const mpi::Session& session, double patience) : session_(session), patience_(patience) {}
+  Exchanges(const mpi::Session& session, double timeout) : session_(session), timeout_(timeout) {}
 
   /// One exchange of so many bytes: "completes", or "hangs" and who waits for whom. Called by all ranks.
   std::string operator()(Order of_rank_1, Order of_rank_5, int bytes) {
@@ -108,7 +108,7 @@ class Exchanges {
       Side helper{side.partner, side.mine, empty};
       both_in_one(helper);
     };
-    const std::string circle = watchdog::run(side.partner, side.calls, work, help, patience_, session_);
+    const std::string circle = watchdog::run(side.partner, side.calls, work, help, timeout_, session_);
     const std::string& expected = rank == 1 ? b : rank == 5 ? a : "";
     all_right_ = collective::everywhere(side.theirs == expected) && all_right_;
     lines_ = side.partner == watchdog::nobody ? ""
@@ -122,14 +122,14 @@ class Exchanges {
 
  private:
   const mpi::Session& session_;
-  double patience_;
+  double timeout_;
   std::string lines_;
   bool all_right_ = true;
 };
 
 /// Every order with a small and a large message. What MPI promises is checked; of send first on both sides it promises
 /// nothing.
-void all_orders(Exchanges& exchange, int rank, int large, cookbook::Verdict& verdict) {
+void all_orders(Exchanges& exchange, int rank, int large, cookbook::Checks& checks) {
   const std::string completes = "completes, completes", hangs = "hangs 1 -> 5 -> 1, hangs 1 -> 5 -> 1";
   struct Row {
     const char *rank_1, *rank_5;
@@ -157,13 +157,13 @@ void all_orders(Exchanges& exchange, int rank, int large, cookbook::Verdict& ver
     if (row.promised.empty()) {
       cookbook::println("      {}: {}", orders, found);
     } else {
-      verdict.equal(orders, found, row.promised);
+      checks.equal(orders, found, row.promised);
     }
   }
 }
 
 /// The size up to which send first on both sides completes, and above which it hangs. None is found above `most`.
-void find_limit(Exchanges& exchange, int rank, int most, cookbook::Verdict& verdict) {
+void find_limit(Exchanges& exchange, int rank, int most, cookbook::Checks& checks) {
   int completes = 0, hangs = most + 1;
   while (hangs - completes > 1) {
     const int bytes = completes + (hangs - completes) / 2;
@@ -174,7 +174,7 @@ void find_limit(Exchanges& exchange, int rank, int most, cookbook::Verdict& verd
   if (rank != 0) return;
   cookbook::println("MPI_Send first on both sides completes up to {} B", completes);
   if (completes < most)
-    verdict.equal("again, and with a byte more", at_limit + ", " + above, "completes, hangs 1 -> 5 -> 1");
+    checks.equal("again, and with a byte more", at_limit + ", " + above, "completes, hangs 1 -> 5 -> 1");
 }
 
 /// All ranks pass their number on to the right, by one combined call each, and once more to themselves.
@@ -209,29 +209,29 @@ bool nothing_left() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int large = 1'000'000, patience_ms = 20;
+  int large = 1'000'000, timeout_ms = 20;
   cookbook::Options options("Find the orders of send and receive that hang");
   options.add("large", large, "size of the large message, in bytes", 1, 4'000'000);
-  options.add("patience-ms", patience_ms, "processor time after which a call is taken for stuck", 1, 1000);
+  options.add("timeout-ms", timeout_ms, "processor time after which a call is taken for stuck", 1, 1000);
   options.parse(argc, argv);
 
   const mpi::Session session(6, MPI_THREAD_MULTIPLE);
   const int rank = session.rank();
-  Exchanges exchange(session, patience_ms * 1e-3);
+  Exchanges exchange(session, timeout_ms * 1e-3);
   exchange(receive_first, send_first, 1);  // the order that the source says hangs
   session.print_in_order(fmt::format("my rank is : {}", rank) + exchange.lines());
 
-  cookbook::Verdict verdict;
-  all_orders(exchange, rank, large, verdict);
-  find_limit(exchange, rank, large, verdict);
+  cookbook::Checks checks;
+  all_orders(exchange, rank, large, checks);
+  find_limit(exchange, rank, large, checks);
   const bool ring = collective::everywhere(shift_ring(rank, session.ranks()));
   const bool empty = collective::everywhere(nothing_left());
   if (rank == 0) {
-    verdict.equal("MPI_Bsend of more than the buffer holds", bsend_too_much(rank),
-                  "MPI_ERR_BUFFER: invalid buffer pointer");
-    verdict.that("in every exchange rank 1 received b and rank 5 a", exchange.all_right());
-    verdict.that("a ring of MPI_Sendrecv: each rank has its left neighbour's number, then its own", ring);
-    verdict.that("no message is left over", empty);
+    checks.equal("MPI_Bsend of more than the buffer holds", bsend_too_much(rank),
+                 "MPI_ERR_BUFFER: invalid buffer pointer");
+    checks.that("in every exchange rank 1 received b and rank 5 a", exchange.all_right());
+    checks.that("a ring of MPI_Sendrecv: each rank has its left neighbour's number, then its own", ring);
+    checks.that("no message is left over", empty);
   }
-  return session.exit_code(verdict);
+  return session.exit_code(checks);
 }

@@ -52,13 +52,13 @@ class Watched {
           ended_ = true;
         }) {}
 
-  /// Waits until the work has ended, or until this process has used `patience` seconds of processor time without it.
+  /// Waits until the work has ended, or until this process has used `timeout` seconds of processor time without it.
   /// A rank that waits in MPI looks for messages all the time, so this is a number of looks; on a busy machine, which
   /// makes everything late, they take longer. For an MPI library that sleeps while it waits, 5 seconds are the limit.
-  bool ended_within(double patience) const {
+  bool ended_within(double timeout) const {
     const std::clock_t begin = std::clock();
     const cookbook::Stopwatch watch;
-    while (!ended_ && static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < patience && watch.seconds() < 5) {
+    while (!ended_ && static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < timeout && watch.seconds() < 5) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return ended_;
@@ -97,14 +97,14 @@ inline std::string circle(const std::vector<State>& states) {
 }
 
 /// Does `work`, which waits for nobody but rank `partner` and notes its calls in `calls`, on all ranks whose partner is
-/// not nobody. If ranks that have lost their patience wait for each other, these then call `help`, in this thread,
+/// not nobody. If ranks whose timeout has passed wait for each other, these then call `help`, in this thread,
 /// which must let the work end. The result is the circle, on all ranks. Called by all.
 template <typename Work, typename Help>
-std::string run(int partner, Calls& calls, Work work, Help help, double patience, const mpi::Session& session) {
+std::string run(int partner, Calls& calls, Work work, Help help, double timeout, const mpi::Session& session) {
   std::optional<Watched> thread;
   if (partner != nobody) thread.emplace(work);
   for (;;) {
-    State state{partner,        !thread || thread->ended_within(patience), calls.sends, calls.receives, calls.sending,
+    State state{partner,        !thread || thread->ended_within(timeout), calls.sends, calls.receives, calls.sending,
                 calls.receiving};
     session.meet_asleep();  // the others have nothing to do meanwhile
     std::vector<State> all(static_cast<std::size_t>(session.ranks()));

@@ -82,7 +82,7 @@ inline bool right(int mine, int root, const std::vector<int>& expected) {
 }
 
 /// Pieces of 8 B and more a rank.
-inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Verdict& verdict) {
+inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Checks& checks) {
   cookbook::Figures to_root("a gather and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   cookbook::Figures to_all("an all-gather and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   collective::add_barrier(to_root);
@@ -128,9 +128,9 @@ inline void measure(int root, std::size_t up_to, const mpi::Session& session, co
     all_right = collective::compare(to_all, gathers_to_all, size, prepare, right) && all_right;
   }
   if (session.rank() != 0) return;
-  verdict.that("every size, all six ways: the pieces are complete and in order", all_right);
-  to_root.print(verdict);
-  to_all.print(verdict);
+  checks.that("every size, all six ways: the pieces are complete and in order", all_right);
+  to_root.print(checks);
+  to_all.print(checks);
 }
 
 }  // namespace gather_by_hand

@@ -3,7 +3,7 @@
 // Each of five ranks has a number, the square of its rank + 1, and the root collects them in the order of the ranks.
 // MPI_Gather does it in one call; beside it stands the same by messages. MPI_Gatherv collects lists of different
 // lengths, and MPI_Allgather gives the collection to all ranks, which by hand goes round a ring. What is printed is
-// what was received: --odd-one 3 --value 99 shows it. The twin, mpi_gather_total.cpp, gives the wrong one of two
+// what was received: --odd-one 3 --value 99 shows it. The pitfall, mpi_gather_total.cpp, gives the wrong one of two
 // counts.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_gather/mpi_gather.cpp common/cookbook/*.cpp -lfmt -o mpi_gather
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "gather_by_hand.hpp"
 #include "mpi_session.hpp"
 
@@ -113,16 +113,16 @@ int main(int argc, char** argv) {
   CHECK_MPI(MPI_Scatter(all.data(), 1, MPI_INT, &dealt, 1, MPI_INT, root, MPI_COMM_WORLD));
   const bool way_back = collective::everywhere(dealt == mine);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const std::vector<int> list_at_root = list_of(root, all), lists_at_root = list_of(root, lists);
   if (rank == 0) {
-    verdict.equal("gathered on the root", list_at_root, expected);
-    verdict.that("the other ranks have received nothing", others_have_nothing);
-    verdict.that("MPI_Scatter brings each number back", way_back);
-    verdict.that("the same by messages: one by one, all at once, round a ring", by_hand);
-    verdict.that("MPI_Allgather gives the list to all", all_have_it);
-    verdict.equal("MPI_Gatherv of lists", lists_at_root, expected_lists);
+    checks.equal("gathered on the root", list_at_root, expected);
+    checks.that("the other ranks have received nothing", others_have_nothing);
+    checks.that("MPI_Scatter brings each number back", way_back);
+    checks.that("the same by messages: one by one, all at once, round a ring", by_hand);
+    checks.that("MPI_Allgather gives the list to all", all_have_it);
+    checks.equal("MPI_Gatherv of lists", lists_at_root, expected_lists);
   }
-  gather_by_hand::measure(root, up_to, session, verdict);
-  return session.exit_code(verdict);
+  gather_by_hand::measure(root, up_to, session, checks);
+  return session.exit_code(checks);
 }

@@ -4,7 +4,7 @@
 // cut into tiles, one for each rank. Cells at a tile's border have neighbours that another rank has, so before each
 // step the ranks exchange their border cells. While these are on their way, each rank works on the cells that need none
 // of them. The result has the same bits as that of the serial program, for any number of ranks. The exchange and both
-// forms of a time step are in tile.hpp. The twin, mpi_halo_exchange_early.cpp, does not wait for the exchange's end.
+// forms of a time step are in tile.hpp. The pitfall, mpi_halo_exchange_early.cpp, does not wait for the exchange's end.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange
 // Run:     mpirun -n 4 mpi_halo_exchange [--rows N] [--columns N] [--steps N] [--out FILE.svg] [and those of --help]
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "picture.hpp"
 #include "plate.hpp"
@@ -25,14 +25,14 @@
 namespace {
 
 /// The plate by 1, 2, ... ranks, in both forms, against the serial result; that is returned on rank 0.
-halo::Grid compare_bits(const mpi::Session& session, const halo::Plate& plate, int steps, cookbook::Verdict& verdict) {
+halo::Grid compare_bits(const mpi::Session& session, const halo::Plate& plate, int steps, cookbook::Checks& checks) {
   const halo::Grid expected =
       session.rank() == 0 ? halo::in_one_process(plate, steps) : halo::Grid(plate, halo::nowhere);
   session.meet_asleep();
   const auto differing = [&](void (*time_step)(halo::Tile&)) {
     std::vector<long> counts;
     for (int count = 1; count <= session.ranks(); ++count) {
-      halo::with_ranks(count, session, [&](MPI_Comm ranks) {
+      halo::FirstRanks(count, session).run([&](MPI_Comm ranks) {
         const halo::Grid result = halo::by_ranks(ranks, plate, steps, time_step);
         if (session.rank() == 0) counts.push_back(result.differing(expected));
       });
@@ -42,8 +42,8 @@ halo::Grid compare_bits(const mpi::Session& session, const halo::Plate& plate, i
   const std::vector<long> then = differing(halo::exchange_then_work), during = differing(halo::exchange_during_work);
   if (session.rank() != 0) return expected;
   cookbook::println("cells that differ from the serial result in any bit, with 1 to {} ranks:", session.ranks());
-  verdict.equal("exchange, then work", then, std::vector<long>(then.size(), 0));
-  verdict.equal("exchange during work", during, std::vector<long>(during.size(), 0));
+  checks.equal("exchange, then work", then, std::vector<long>(then.size(), 0));
+  checks.equal("exchange during work", during, std::vector<long>(during.size(), 0));
   return expected;
 }
 
@@ -69,7 +69,7 @@ std::vector<halo::Area> tell_tiles(const mpi::Session& session, const halo::Plat
 }
 
 /// A wave whose temperatures a formula gives.
-void compare_formula(const mpi::Session& session, int rows, int columns, int steps, cookbook::Verdict& verdict) {
+void compare_formula(const mpi::Session& session, int rows, int columns, int steps, cookbook::Checks& checks) {
   const halo::Grid wave =
       halo::by_ranks(MPI_COMM_WORLD, {halo::sine_wave, rows, columns}, steps, halo::exchange_during_work);
   if (session.rank() != 0) return;
@@ -81,7 +81,7 @@ void compare_formula(const mpi::Session& session, int rows, int columns, int ste
       largest = std::max(largest, std::abs(*wave.at(row, column) - expected));
     }
   }
-  verdict.that("a sine wave shrinks as the formula says, error below 1e-9", largest < 1e-9);
+  checks.that("a sine wave shrinks as the formula says, error below 1e-9", largest < 1e-9);
 }
 
 }  // namespace
@@ -105,14 +105,14 @@ int main(int argc, char** argv) {
         fmt::format("{} ranks are too many: each side of a plate must have a cell for each of them", session.ranks()));
   }
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const halo::Plate plate{halo::disc_and_bar, rows, columns};
   const std::vector<halo::Area> tiles = tell_tiles(session, plate);
-  const halo::Grid result = compare_bits(session, plate, steps, verdict);
-  compare_formula(session, rows, columns, steps, verdict);
-  if (session.rank() == 0 && !out.empty() && verdict.passed()) halo::draw(out, result, tiles);
+  const halo::Grid result = compare_bits(session, plate, steps, checks);
+  compare_formula(session, rows, columns, steps, checks);
+  if (session.rank() == 0 && !out.empty() && checks.passed()) halo::draw(out, result, tiles);
   const int count = timed_ranks > 0 ? std::min(timed_ranks, session.ranks()) : halo::with_a_core(session.ranks());
-  halo::overlap(session, count, side / 2, link_us, verdict);
-  halo::strong_and_weak(session, side, verdict);
-  return session.exit_code(verdict);
+  halo::overlap(session, count, side / 2, link_us, checks);
+  halo::strong_and_weak(session, side, checks);
+  return session.exit_code(checks);
 }

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 
 namespace {
@@ -88,22 +88,22 @@ int main(int argc, char** argv) {
   const std::vector<std::string> halves = session.gather(place_among_even_or_odd(rank));
   const double pi = pi_together(intervals);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   if (rank == 0) {
     std::vector<std::string> places_expected, halves_expected;
     for (int i = 0; i < ranks; ++i) {
       places_expected.push_back(fmt::format("{} of {}", i, ranks));
       halves_expected.push_back(fmt::format("{} of {}", i / 2, i % 2 == 0 ? (ranks + 1) / 2 : ranks / 2));
     }
-    verdict.equal("all processes", places, places_expected);
-    verdict.equal("the same, even and odd apart", halves, halves_expected);
+    checks.equal("all processes", places, places_expected);
+    checks.equal("the same, even and odd apart", halves, halves_expected);
 
     const double error = std::abs(pi - std::numbers::pi);
     const double promised = 1 / (12.0 * static_cast<double>(intervals) * static_cast<double>(intervals));
     cookbook::println("pi is approximately {:.10f}, error {:.2e}", pi, error);
-    verdict.that("the error is at most 1 / (12 * intervals^2)", error <= promised + 1e-10);
-    verdict.that("one process alone adds up the same", std::abs(pi - pi_alone(intervals)) <= 1e-10);
+    checks.that("the error is at most 1 / (12 * intervals^2)", error <= promised + 1e-10);
+    checks.that("one process alone adds up the same", std::abs(pi - pi_alone(intervals)) <= 1e-10);
     cookbook::println("{}", library());
   }
-  return session.exit_code(verdict);
+  return session.exit_code(checks);
 }

@@ -76,7 +76,7 @@ cat >"$room/sshd_config" <<END
 AuthenticationMethods publickey
 AuthorizedKeysFile $room/key.pub
 PermitRootLogin prohibit-password
-SetEnv HOME=$room
+SetEnv HOME=$room EVENT_NOEPOLL=1
 PidFile none
 StrictModes no
 UsePAM no
@@ -117,4 +117,5 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp        # memory within a hos
 export OMPI_MCA_hwloc_base_binding_policy=none             # the hosts share their cores: bind no rank to one,
 export OMPI_MCA_mpi_yield_when_idle=1                      # and let one that waits give way to others
 export OMPI_MCA_orte_tmpdir_base=$room/tmp
+export EVENT_NOEPOLL=1  # else mpirun's event library may write warnings of its own, as on the other hosts (sshd_config)
 on node1 "$@"

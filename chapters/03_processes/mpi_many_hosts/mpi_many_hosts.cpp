@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -20,10 +22,11 @@
 
 #include "../mpi_halo_exchange/plate.hpp"
 #include "../mpi_halo_exchange/tile.hpp"
-#include "../mpi_halo_exchange/timing.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/pin.hpp"
 #include "mpi_session.hpp"
 
 namespace {
@@ -84,41 +87,85 @@ Grid load(const std::string& file, const Plate& form) {
   return plate;
 }
 
-/// Ranks 0 and `other`, each with half of a plate, whose common border goes by `way`: adds how long an exchange takes,
-/// and a step in both forms; if they are the first, also the work alone. Called by all; the other ranks sleep.
-void measure(const mpi::Session& session, int other, bool first, const std::string& way, const Plate& plate,
-             cookbook::Figures& exchanges, cookbook::Figures& steps) {
-  const bool of_the_pair = session.rank() == 0 || session.rank() == other;
-  MPI_Comm pair;
-  CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, of_the_pair ? 0 : MPI_UNDEFINED, session.rank(), &pair));
-  if (of_the_pair) {
-    const halo::OnOneCore here(session.rank() == 0 ? 0 : 1);
-    Tile tile(pair, plate);
-    // By the clock of rank 0: two hosts' clocks do not agree to the microsecond. The barrier waits for the slower one.
-    constexpr int repeats = 50;
-    const auto time = [&](auto step) {
-      return cookbook::measure(
-          [&] {
-            for (int i = 0; i < repeats; ++i) step();
-            CHECK_MPI(MPI_Barrier(pair));
-          },
-          9);
-    };
-    const auto exchange = [&] {
+/// Ranks 0 and `other`, each with half of a plate; nobody on the other ranks.
+class Pair {
+ public:
+  Pair(const mpi::Session& session, int other, const Plate& plate) : session_(session) {
+    const bool is_in = session.rank() == 0 || session.rank() == other;
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, is_in ? 0 : MPI_UNDEFINED, session.rank(), &comm_));
+    if (!is_in) return;
+    tile_.emplace(comm_, plate);
+    cookbook::pin(session.rank() == 0 ? 0 : 1);
+  }
+  ~Pair() {
+    if (!tile_) return;
+    tile_.reset();
+    MPI_Comm_free(&comm_);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  /// A row to be measured by all ranks: the pair does `work`, the others sleep. Timed by the clock of rank 0: two
+  /// hosts' clocks do not agree to the microsecond. The barrier waits for the slower one.
+  cookbook::Row row(const std::string& name, void (*work)(Tile&)) {
+    constexpr int times = 50;
+    return {name, times, [this, work] {
+              double seconds = 0;
+              if (tile_) {
+                CHECK_MPI(MPI_Barrier(comm_));
+                const cookbook::Stopwatch watch;
+                for (int i = 0; i < times; ++i) work(*tile_);
+                CHECK_MPI(MPI_Barrier(comm_));
+                seconds = watch.seconds();
+              }
+              session_.meet_asleep();
+              return seconds;
+            }};
+  }
+
+ private:
+  const mpi::Session& session_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::optional<Tile> tile_;
+};
+
+/// Times an exchange and both forms of a step, beside the work alone, between two ranks of one host and between two of
+/// different hosts, as far as there are such. Called by all; rank 0 prints.
+void measure(const mpi::Session& session, const std::vector<std::string>& hosts, const Plate& plate,
+             const cookbook::Checks& checks) {
+  const auto here = std::find(hosts.begin() + 1, hosts.end(), hosts[0]);
+  const auto elsewhere = std::find_if(hosts.begin(), hosts.end(), [&](const auto& host) { return host != hosts[0]; });
+  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<cookbook::Row> exchanges, steps;
+  for (const auto& [other, way] : {std::pair{here, "on one host, memory"}, {elsewhere, "on two hosts, TCP"}}) {
+    if (other == hosts.end()) continue;
+    Pair& pair = *pairs.emplace_back(std::make_unique<Pair>(session, static_cast<int>(other - hosts.begin()), plate));
+    exchanges.push_back(pair.row(way, [](Tile& tile) {
       tile.begin_exchange();
       tile.end_exchange();
-    };
-    const auto work = [&] {
-      tile.work(tile.whole());
-      tile.step_on();
-    };
-    exchanges.add(way, time(exchange), repeats);
-    if (first) steps.add_limit("work alone", time(work), repeats);
-    steps.add(way + ": exchange, then work", time([&] { exchange_then_work(tile); }), repeats);
-    steps.add(way + ": exchange during work", time([&] { exchange_during_work(tile); }), repeats);
-    CHECK_MPI(MPI_Comm_free(&pair));
+    }));
+    if (steps.empty()) {
+      steps.push_back(pair.row("work alone", [](Tile& tile) {
+        tile.work(tile.whole());
+        tile.step_on();
+      }));
+    }
+    steps.push_back(pair.row(fmt::format("{}: exchange, then work", way), halo::exchange_then_work));
+    steps.push_back(pair.row(fmt::format("{}: exchange during work", way), halo::exchange_during_work));
   }
-  session.meet_asleep();
+  if (pairs.empty()) return;
+
+  constexpr int rounds = 9;
+  cookbook::Figures of_exchanges(fmt::format("a border of {} KiB exchanged", plate.rows * 8 / 1024.0),
+                                 cookbook::cost("us", 1e-6));
+  of_exchanges.measure(exchanges, rounds);
+  cookbook::Figures of_steps(fmt::format("a step of {0} x {0} cells, two ranks", plate.rows),
+                             cookbook::cost("us", 1e-6));
+  of_steps.measure(steps, rounds);
+  of_steps.percent_of("work alone", "work");
+  if (session.rank() != 0) return;
+  of_exchanges.print(checks);
+  of_steps.print(checks);
 }
 
 }  // namespace
@@ -150,36 +197,22 @@ int main(int argc, char** argv) {
     return 0;
   }
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   if (session.rank() == 0) {
     std::map<std::string, int> ranks_of;
     for (const std::string& host : hosts) ++ranks_of[host];
     std::vector<int> counts;
     for (const auto& [host, count] : ranks_of) counts.push_back(count);
-    verdict.equal("ranks on each host", counts, std::vector<int>(counts.size(), ranks_per_host));
+    checks.equal("ranks on each host", counts, std::vector<int>(counts.size(), ranks_per_host));
     if (!compare_with.empty()) {
-      verdict.equal("cells that differ from the result of the earlier run in any bit",
-                    result.differing(load(compare_with, plate)), 0);
+      checks.equal("cells that differ from the result of the earlier run in any bit",
+                   result.differing(load(compare_with, plate)), 0);
     }
-    verdict.equal("cells that differ from the serial result in any bit",
-                  result.differing(halo::in_one_process(plate, steps)), 0);
+    checks.equal("cells that differ from the serial result in any bit",
+                 result.differing(halo::in_one_process(plate, steps)), 0);
   }
   session.meet_asleep();
 
-  cookbook::Figures exchanges(fmt::format("a border of {} KiB exchanged", side * 8 / 1024.0),
-                              cookbook::cost("us", 1e-6));
-  cookbook::Figures time_steps(fmt::format("a step of {0} x {0} cells, two ranks", side), cookbook::cost("us", 1e-6));
-  bool first = true;
-  const auto here = std::find(hosts.begin() + 1, hosts.end(), hosts[0]);
-  const auto elsewhere = std::find_if(hosts.begin(), hosts.end(), [&](const auto& host) { return host != hosts[0]; });
-  for (const auto& [other, way] : {std::pair{here, "on one host, memory"}, {elsewhere, "on two hosts, TCP"}}) {
-    if (other == hosts.end()) continue;
-    measure(session, static_cast<int>(other - hosts.begin()), first, way, plate, exchanges, time_steps);
-    first = false;
-  }
-  if (session.rank() == 0) {
-    exchanges.print(verdict);
-    time_steps.print(verdict);
-  }
-  return session.exit_code(verdict);
+  measure(session, hosts, plate, checks);
+  return session.exit_code(checks);
 }

@@ -29,9 +29,10 @@ shift 2
 # that it could not put ssh into a process group, when ssh has done so before it; that does no harm.
 start() {
   local code limit
+  local -a pass=(${COOKBOOK_ROUNDS+-x COOKBOOK_ROUNDS})  # else only the ranks of this host would know of it
   for limit in 15 600; do
     code=0
-    mpirun --quiet --timeout "$limit" -n "$ranks" "$@" >/run/hosts/output 2>/run/hosts/errors || code=$?
+    mpirun --quiet --timeout "$limit" "${pass[@]}" -n "$ranks" "$@" >/run/hosts/output 2>/run/hosts/errors || code=$?
     [[ $code == 110 ]] || break
   done
   cat /run/hosts/output

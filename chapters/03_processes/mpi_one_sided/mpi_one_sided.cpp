@@ -3,7 +3,7 @@
 // Each of four ranks opens a window: memory that the others read and write without its help. Round a ring, every rank
 // puts a number into its right neighbour's window and gets one from its left neighbour's. All add their arrays up in
 // the window of rank 0. A counter there deals out the rows of a picture, each to whoever asks next. Ranks of one
-// machine then store into each other's memory directly. The twin, mpi_one_sided_lost_updates.cpp, counts by get and
+// machine then store into each other's memory directly. The pitfall, mpi_one_sided_lost_updates.cpp, counts by get and
 // put.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "transfer_times.hpp"
 #include "window.hpp"
@@ -28,7 +28,7 @@ using one_sided::Window;
 
 /// Every rank puts a number into its right neighbour's window, then gets what its left neighbour has been given. The
 /// rank `stray` (-1 for none) puts it into the window of a rank that does not exist.
-void round_a_ring(int stray, const mpi::Session& session, cookbook::Verdict& verdict) {
+void round_a_ring(int stray, const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   const int right = (rank + 1) % ranks, left = (rank - 1 + ranks) % ranks;
   const int sent = 100 + rank;
@@ -47,12 +47,12 @@ void round_a_ring(int stray, const mpi::Session& session, cookbook::Verdict& ver
   const int second = (rank - 2 + 2 * ranks) % ranks;  // the left neighbour's left neighbour
   const bool have = collective::everywhere(found == 100 + left), got_it = collective::everywhere(got == 100 + second);
   if (rank != 0) return;
-  verdict.that("every window holds the left neighbour's number", have);
-  verdict.that("every get brought the number from two places to the left", got_it);
+  checks.that("every window holds the left neighbour's number", have);
+  checks.that("every get brought the number from two places to the left", got_it);
 }
 
 /// Every rank adds (rank + 1) * [0, 1, 2] to the window of rank 0.
-void add_up(const mpi::Session& session, cookbook::Verdict& verdict) {
+void add_up(const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   const Window<long> window(rank == 0 ? 3 : 0);  // the others lend nothing
   const std::vector<long> mine = {0, rank + 1L, 2 * (rank + 1L)};
@@ -61,18 +61,18 @@ void add_up(const mpi::Session& session, cookbook::Verdict& verdict) {
   CHECK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window.handle()));
   if (rank != 0) return;
   const long sum = ranks * (ranks + 1L) / 2;
-  verdict.equal(fmt::format("rank 0 has {} * [0, 1, 2]", sum),
-                std::vector<long>(window.mine().begin(), window.mine().end()), {0, sum, 2 * sum});
+  checks.equal(fmt::format("rank 0 has {} * [0, 1, 2]", sum),
+               std::vector<long>(window.mine().begin(), window.mine().end()), {0, sum, 2 * sum});
 }
 
 /// How many steps the points of one row of the Mandelbrot set take together: from a few to some ten thousand.
 long steps_of_row(int row, int rows) {
-  constexpr int columns = 64, most_steps = 1000;
+  constexpr int columns = 64, max_steps = 1000;
   long steps = 0;
   for (int column = 0; column < columns; ++column) {
     const double x = -2 + 2.5 * column / columns, y = 1.25 * row / rows;
     double re = 0, im = 0;
-    for (int i = 0; i < most_steps && re * re + im * im <= 4; ++i, ++steps) {
+    for (int i = 0; i < max_steps && re * re + im * im <= 4; ++i, ++steps) {
       const double next = re * re - im * im + x;
       im = 2 * re * im + y;
       re = next;
@@ -82,7 +82,7 @@ long steps_of_row(int row, int rows) {
 }
 
 /// The rows are dealt out by a counter in the window of rank 0. Nobody hands them out: whoever is free takes the next.
-void deal_out(int rows, const mpi::Session& session, cookbook::Verdict& verdict) {
+void deal_out(int rows, const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   const Window<int> window(rank == 0 ? 1 : 0);
   std::vector<int> taken(static_cast<std::size_t>(rows));
@@ -116,14 +116,14 @@ void deal_out(int rows, const mpi::Session& session, cookbook::Verdict& verdict)
   cookbook::println("rows that each rank took: {}", fmt::join(counts, " "));
   cookbook::println("in blocks of rows, the busiest rank would have {:.2f} x its share of the steps",
                     static_cast<double>(busiest * ranks) / static_cast<double>(serial));
-  verdict.equal(fmt::format("rows of {} that were taken exactly once", rows),
-                static_cast<int>(std::count(all_taken.begin(), all_taken.end(), 1)), rows);
-  verdict.equal("steps of all rows, beside the serial loop's", all_steps, serial);
+  checks.equal(fmt::format("rows of {} that were taken exactly once", rows),
+               static_cast<int>(std::count(all_taken.begin(), all_taken.end(), 1)), rows);
+  checks.equal("steps of all rows, beside the serial loop's", all_steps, serial);
 }
 
 /// The ranks of one machine lend each other memory that all of them can load from and store to. Every rank stores a
 /// number at its right neighbour's.
-void store_directly(const mpi::Session& session, cookbook::Verdict& verdict) {
+void store_directly(const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   const Window<int> window(1, Memory::shared);
   CHECK_MPI(MPI_Win_lock_all(0, window.handle()));
@@ -139,8 +139,8 @@ void store_directly(const mpi::Session& session, cookbook::Verdict& verdict) {
   const bool have = collective::everywhere(found == 100 + (rank - 1 + ranks) % ranks);
   const bool summed = collective::everywhere(sum == 100 * ranks + ranks * (ranks - 1) / 2);
   if (rank != 0) return;
-  verdict.that("the left neighbour's store is in every rank's memory", have);
-  verdict.that("every rank has added up all memories by loads", summed);
+  checks.that("the left neighbour's store is in every rank's memory", have);
+  checks.that("every rank has added up all memories by loads", summed);
 }
 
 }  // namespace
@@ -166,12 +166,12 @@ int main(int argc, char** argv) {
     if (const std::string why = one_sided::why_not_created(); !why.empty()) return session.refuse(why);
   }
 
-  cookbook::Verdict verdict;
-  round_a_ring(stray, session, verdict);
-  add_up(session, verdict);
-  deal_out(rows, session, verdict);
-  store_directly(session, verdict);
-  one_sided::ask_a_sleeper(session, verdict);
-  one_sided::check_and_measure(measured, up_to, session, verdict);
-  return session.exit_code(verdict);
+  cookbook::Checks checks;
+  round_a_ring(stray, session, checks);
+  add_up(session, checks);
+  deal_out(rows, session, checks);
+  store_directly(session, checks);
+  one_sided::ask_a_sleeper(session, checks);
+  one_sided::check_and_measure(measured, up_to, session, checks);
+  return session.exit_code(checks);
 }

@@ -9,7 +9,7 @@
 // Run:     mpirun -n 4 mpi_one_sided_lost_updates
 // Symptom: exit 1, prints "counted by get and put: 1"
 
-#include "cookbook/verdict.hpp"
+#include "cookbook/checks.hpp"
 #include "mpi_session.hpp"
 #include "window.hpp"
 
@@ -52,10 +52,10 @@ int main() {
   const mpi::Session session(2);
   const int by_accumulate = counted(count_by_accumulate, session);
   const int by_get_and_put = counted(count_by_get_and_put, session);
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   if (session.rank() == 0) {
-    verdict.equal("counted by accumulate", by_accumulate, session.ranks());
-    verdict.equal("counted by get and put", by_get_and_put, session.ranks());
+    checks.equal("counted by accumulate", by_accumulate, session.ranks());
+    checks.equal("counted by get and put", by_get_and_put, session.ranks());
   }
-  return session.exit_code(verdict);
+  return session.exit_code(checks);
 }

@@ -43,7 +43,7 @@ inline double microseconds_to_count(const Window<int>& window, const mpi::Sessio
 }
 
 /// Does a transfer wait for a target that does something else? It depends on the memory.
-inline void ask_a_sleeper(const mpi::Session& session, cookbook::Verdict& verdict) {
+inline void ask_a_sleeper(const mpi::Session& session, cookbook::Checks& checks) {
   if (session.ranks() == 1) return;  // nobody to ask
   const std::string why_not = why_not_created();
   bool counted = true;
@@ -59,7 +59,7 @@ inline void ask_a_sleeper(const mpi::Session& session, cookbook::Verdict& verdic
   }
   if (session.rank() != 0) return;
   if (!why_not.empty()) cookbook::println("MPI_Win_create   cannot be had here ({})", why_not);
-  verdict.that("the sleeper's counters are right", counted);
+  checks.that("the sleeper's counters are right", counted);
 }
 
 /// Numbers on their way between rank 0 and the window of the last rank; both may be the same. Rank 0, which measures,
@@ -153,8 +153,7 @@ class Transfer {
 };
 
 /// All ways at all sizes. The limit is the copy by one rank, from its memory to its memory.
-inline void check_and_measure(Memory memory, std::size_t up_to, const mpi::Session& session,
-                              cookbook::Verdict& verdict) {
+inline void check_and_measure(Memory memory, std::size_t up_to, const mpi::Session& session, cookbook::Checks& checks) {
   cookbook::Figures times(name_of(memory), cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
@@ -177,8 +176,8 @@ inline void check_and_measure(Memory memory, std::size_t up_to, const mpi::Sessi
     all_right = all_right && sent && fetched;
   }
   if (session.rank() != 0) return;
-  verdict.that("every size, every way: all numbers arrived", all_right);
-  times.print(verdict);
+  checks.that("every size, every way: all numbers arrived", all_right);
+  times.print(checks);
 }
 
 }  // namespace one_sided

@@ -50,7 +50,7 @@ inline Numbers numbers_of(int rank, std::size_t length) {
 }
 
 /// From 8 B a rank up: the library's, a reduction and a broadcast, and the ring.
-inline void check_and_measure(std::size_t up_to, const mpi::Session& session, cookbook::Verdict& verdict) {
+inline void check_and_measure(std::size_t up_to, const mpi::Session& session, cookbook::Checks& checks) {
   cookbook::Figures times("an all-reduce and a barrier", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   const int rank = session.rank(), ranks = session.ranks();
@@ -82,10 +82,10 @@ inline void check_and_measure(std::size_t up_to, const mpi::Session& session, co
     length_of_all += length;
   }
   if (rank != 0) return;
-  verdict.that("every size, all three ways: every rank has the sum", all_right);
-  verdict.equal("how often the ring sends a number", static_cast<double>(sent) / static_cast<double>(length_of_all),
-                2.0 * (ranks - 1));
-  times.print(verdict);
+  checks.that("every size, all three ways: every rank has the sum", all_right);
+  checks.equal("how often the ring sends a number", static_cast<double>(sent) / static_cast<double>(length_of_all),
+               2.0 * (ranks - 1));
+  times.print(checks);
 }
 
 }  // namespace all_reduce

@@ -3,7 +3,7 @@
 // Each of three ranks has an array, (rank + 1) * [0, 1, 2]. A reduction adds them up, element by element, and leaves
 // the sum on one rank. Then the other operators of MPI do the same, each beside a plain loop, and one that the program
 // defines itself: the product of matrices, where the order counts. MPI_Allreduce leaves the result on all ranks; beside
-// it stands the ring that does it by messages. In the twin, mpi_reduce_commutative.cpp, the order is left to MPI.
+// it stands the ring that does it by messages. In the pitfall, mpi_reduce_commutative.cpp, the order is left to MPI.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_reduce/mpi_reduce.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce
 // Run:     mpirun -n 3 mpi_reduce [--length N] [--root N] [--odd-one N] [--up-to N]
@@ -15,8 +15,8 @@
 
 #include "all_reduce.hpp"
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "matrix_product.hpp"
 #include "mpi_session.hpp"
 
@@ -37,7 +37,7 @@ std::vector<int> sum_on_root(const std::vector<int>& sent, int root) {
   return received;
 }
 
-void sum_of_arrays(int length, int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+void sum_of_arrays(int length, int root, const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank(), ranks = session.ranks();
   const std::vector<int> sent = multiples(rank + 1, length);
   session.print_in_order(fmt::format("process {} sending {}", rank, sent));
@@ -48,14 +48,14 @@ void sum_of_arrays(int length, int root, const mpi::Session& session, cookbook::
   const bool right = collective::everywhere(received == (rank == root ? total : zeros));
   const bool unchanged = collective::everywhere(sent == multiples(rank + 1, length));
   if (rank != 0) return;
-  verdict.that(fmt::format("the root has {} * [0, 1, 2, ...], the others zeros", ranks * (ranks + 1) / 2), right);
-  verdict.that("what was sent is unchanged", unchanged);
+  checks.that(fmt::format("the root has {} * [0, 1, 2, ...], the others zeros", ranks * (ranks + 1) / 2), right);
+  checks.that("what was sent is unchanged", unchanged);
 }
 
 using Pair = std::vector<int>;  // of two
 
 /// Each predefined operator, and what it does to two numbers.
-void all_operators(const mpi::Session& session, cookbook::Verdict& verdict) {
+void all_operators(const mpi::Session& session, cookbook::Checks& checks) {
   struct Operator {
     const char* name;
     MPI_Op op;
@@ -86,13 +86,13 @@ void all_operators(const mpi::Session& session, cookbook::Verdict& verdict) {
       const Pair other = numbers_of(i);
       expected = {apply(expected[0], other[0]), apply(expected[1], other[1])};
     }
-    verdict.equal(name, reduced, expected);
+    checks.equal(name, reduced, expected);
   }
 }
 
 /// The largest or smallest value with the rank that has it; of several the lowest. The arrays have a value that differs
 /// from rank to rank, and one that many ranks have.
-void where_it_is(const mpi::Session& session, cookbook::Verdict& verdict) {
+void where_it_is(const mpi::Session& session, cookbook::Checks& checks) {
   struct ValueAndRank {
     int value, rank;  // the layout that MPI_2INT means
   };
@@ -110,15 +110,15 @@ void where_it_is(const mpi::Session& session, cookbook::Verdict& verdict) {
         const int value = values_of(rank)[i];
         if (largest ? value > expected[0] : value < expected[0]) expected = {value, rank};
       }
-      verdict.equal(fmt::format("{} of {}: value and rank", largest ? "MPI_MAXLOC" : "MPI_MINLOC",
-                                i == 0 ? "3 * rank % 5" : "rank % 2"),
-                    Pair{found[i].value, found[i].rank}, expected);
+      checks.equal(fmt::format("{} of {}: value and rank", largest ? "MPI_MAXLOC" : "MPI_MINLOC",
+                               i == 0 ? "3 * rank % 5" : "rank % 2"),
+                   Pair{found[i].value, found[i].rank}, expected);
     }
   }
 }
 
 /// Multiplies the matrices of all ranks in the order of the ranks, on the root.
-void own_operator(int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+void own_operator(int root, const mpi::Session& session, cookbook::Checks& checks) {
   const MPI_Datatype matrix = matrix_product::type();
   MPI_Op op;
   CHECK_MPI(MPI_Op_create(matrix_product::multiply, 0, &op));  // 0: not commutative, MPI keeps the order of the ranks
@@ -130,8 +130,8 @@ void own_operator(int root, const mpi::Session& session, cookbook::Verdict& verd
   CHECK_MPI(MPI_Bcast(&all, 1, matrix, root, MPI_COMM_WORLD));
   if (session.rank() != 0) return;
   const matrix_product::Matrix expected = matrix_product::of_all(session.ranks());
-  verdict.equal("1 + 1 / (2 + 1 / (3 + ...)) by matrices", fmt::format("{} / {}", all[0], all[2]),
-                fmt::format("{} / {}", expected[0], expected[2]));
+  checks.equal("1 + 1 / (2 + 1 / (3 + ...)) by matrices", fmt::format("{} / {}", all[0], all[2]),
+               fmt::format("{} / {}", expected[0], expected[2]));
 }
 
 }  // namespace
@@ -156,11 +156,11 @@ int main(int argc, char** argv) {
     return session.refuse(fmt::format("the arrays differ in length, from {} to {}", shortest, longest));
   }
 
-  cookbook::Verdict verdict;
-  sum_of_arrays(length, root, session, verdict);
-  all_operators(session, verdict);
-  where_it_is(session, verdict);
-  own_operator(root, session, verdict);
-  all_reduce::check_and_measure(up_to, session, verdict);
-  return session.exit_code(verdict);
+  cookbook::Checks checks;
+  sum_of_arrays(length, root, session, checks);
+  all_operators(session, checks);
+  where_it_is(session, checks);
+  own_operator(root, session, checks);
+  all_reduce::check_and_measure(up_to, session, checks);
+  return session.exit_code(checks);
 }

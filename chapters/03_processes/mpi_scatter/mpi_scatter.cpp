@@ -3,8 +3,8 @@
 // The root has a list of ten numbers and deals them out: number i goes to rank i. MPI_Scatter does it in one call;
 // beside it stand the same by messages, from the root to each in turn, and by a tree, in which half of the list goes to
 // another rank that deals it out. MPI_Scatterv deals out unequal shares, and the gathering calls bring the list
-// together again. A list that has not one number a rank is refused on all ranks; the twin, mpi_scatter_root_only.cpp,
-// refuses it on the root alone, and the others wait for ever.
+// together again. A list that has not one number a rank is refused on all ranks; the pitfall,
+// mpi_scatter_root_only.cpp, refuses it on the root alone, and the others wait for ever.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
 // Run:     mpirun -n 10 mpi_scatter [--items N] [--root N] [--up-to N]
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "scatter_by_hand.hpp"
 
@@ -65,7 +65,7 @@ std::vector<int> one_to(int last) {
 }
 
 /// One number each, there and back, by the library and by hand.
-void equal_shares(const std::vector<int>& list, int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+void equal_shares(const std::vector<int>& list, int root, const mpi::Session& session, cookbook::Checks& checks) {
   const int mine = scatter_one_each(list, root, session);
   session.print_in_order(fmt::format("process = {} recvbuf = {}", session.rank(), mine));
 
@@ -80,13 +80,13 @@ void equal_shares(const std::vector<int>& list, int root, const mpi::Session& se
   std::vector<int> back(static_cast<std::size_t>(session.ranks()), -1);
   CHECK_MPI(MPI_Gather(&mine, 1, MPI_INT, back.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
   if (session.rank() != 0) return;
-  verdict.that("number i is at rank i, by MPI_Scatter", library_right);
-  verdict.that("the same one by one, all at once and by a tree", all_right);
-  verdict.equal("gathered again", back, one_to(session.ranks()));
+  checks.that("number i is at rank i, by MPI_Scatter", library_right);
+  checks.that("the same one by one, all at once and by a tree", all_right);
+  checks.equal("gathered again", back, one_to(session.ranks()));
 }
 
 /// Ten numbers for three ranks, there and back.
-void unequal_shares(int root, const mpi::Session& session, cookbook::Verdict& verdict) {
+void unequal_shares(int root, const mpi::Session& session, cookbook::Checks& checks) {
   const std::vector<int> list = one_to(10), nothing;
   const int receivers = std::min(3, session.ranks());
   const Shares shares(10, receivers, session.ranks());
@@ -104,10 +104,10 @@ void unequal_shares(int root, const mpi::Session& session, cookbook::Verdict& ve
   const bool all_have_list = collective::everywhere(everywhere == list);
   if (rank != 0) return;
   const std::vector<int> counts(shares.counts.begin(), shares.counts.begin() + receivers);
-  verdict.equal("numbers in the shares", std::accumulate(counts.begin(), counts.end(), 0), 10);
-  verdict.within("largest less smallest share", counts.front() - counts.back(), 0, 1);
-  verdict.that("MPI_Gatherv gives the list back to the root", root_has_list);
-  verdict.that("MPI_Allgatherv gives it to all", all_have_list);
+  checks.equal("numbers in the shares", std::accumulate(counts.begin(), counts.end(), 0), 10);
+  checks.within("largest less smallest share", counts.front() - counts.back(), 0, 1);
+  checks.that("MPI_Gatherv gives the list back to the root", root_has_list);
+  checks.that("MPI_Allgatherv gives it to all", all_have_list);
 }
 
 }  // namespace
@@ -124,14 +124,14 @@ int main(int argc, char** argv) {
   const mpi::Session session;
   if (root >= session.ranks()) return session.refuse(fmt::format("no rank {} among {}", root, session.ranks()));
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   try {
-    equal_shares(session.rank() == root ? one_to(items) : std::vector<int>(), root, session, verdict);
+    equal_shares(session.rank() == root ? one_to(items) : std::vector<int>(), root, session, checks);
   } catch (const std::invalid_argument& wrong_count) {
     cookbook::complain(wrong_count.what());
     return 2;
   }
-  unequal_shares(root, session, verdict);
-  scatter_by_hand::measure(root, up_to, session, verdict);
-  return session.exit_code(verdict);
+  unequal_shares(root, session, checks);
+  scatter_by_hand::measure(root, up_to, session, checks);
+  return session.exit_code(checks);
 }

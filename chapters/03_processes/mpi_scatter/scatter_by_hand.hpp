@@ -77,7 +77,7 @@ void tree(const std::vector<Value>& list, Value* mine, int count, MPI_Datatype t
 }
 
 /// Pieces of 8 B and more a rank.
-inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Verdict& verdict) {
+inline void measure(int root, std::size_t up_to, const mpi::Session& session, cookbook::Checks& checks) {
   cookbook::Figures times("a scatter and a barrier, size of a piece", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool all_right = true;
@@ -100,8 +100,8 @@ inline void measure(int root, std::size_t up_to, const mpi::Session& session, co
     all_right = collective::compare(times, forms, size, prepare, right) && all_right;
   }
   if (session.rank() != 0) return;
-  verdict.that("every size, all four ways: each rank has its piece", all_right);
-  times.print(verdict);
+  checks.that("every size, all four ways: each rank has its piece", all_right);
+  times.print(checks);
 }
 
 }  // namespace scatter_by_hand

@@ -3,7 +3,7 @@
 // Nine processes, the ranks 0 to 8, run this one program and share no memory. Rank 0 sends an integer to rank 4, rank 1
 // a string to rank 8; the sender names data and destination, the receiver names the source. Then ranks 0 and 1 try the
 // four modes of sending, which differ in when the call returns, and throw messages of 1 byte to 16 MiB back and forth.
-// The twin, mpi_send_receive_overwrite.cpp, changes its data before a send has completed.
+// The pitfall, mpi_send_receive_overwrite.cpp, changes its data before a send has completed.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_send_receive/mpi_send_receive.cpp common/cookbook/*.cpp -lfmt -o mpi_send_receive
 // Run:     mpirun -n 9 mpi_send_receive [--delay-ms N]
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "mpi_session.hpp"
 #include "ping_pong.hpp"
 #include "send_modes.hpp"
@@ -96,21 +96,21 @@ int main(int argc, char** argv) {
   std::vector<int> messages = {0, 0};
   CHECK_MPI(MPI_Reduce(report.messages.data(), messages.data(), 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   if (rank == 0) {
-    verdict.equal("rank 4 received", received[4], "1 MPI_INT: 10000000");
-    verdict.equal("rank 8 received", received[8], "5 MPI_CHAR, no whole number of MPI_INT: hello");
-    verdict.equal("messages sent and received", messages, {2, 2});
-    verdict.equal("rank 4 asked for the message of rank 3 first and got", by_source[4], "3, then 2");
+    checks.equal("rank 4 received", received[4], "1 MPI_INT: 10000000");
+    checks.equal("rank 8 received", received[8], "5 MPI_CHAR, no whole number of MPI_INT: hello");
+    checks.equal("messages sent and received", messages, {2, 2});
+    checks.equal("rank 4 asked for the message of rank 3 first and got", by_source[4], "3, then 2");
     const int beyond = session.ranks();
-    verdict.equal(fmt::format("a send to rank {}", beyond),
-                  mpi::error_text(MPI_Send(&rank, 1, MPI_INT, beyond, data_tag, MPI_COMM_WORLD)),
-                  "MPI_ERR_RANK: invalid rank");
+    checks.equal(fmt::format("a send to rank {}", beyond),
+                 mpi::error_text(MPI_Send(&rank, 1, MPI_INT, beyond, data_tag, MPI_COMM_WORLD)),
+                 "MPI_ERR_RANK: invalid rank");
   }
   if (rank < 2) {
-    send_modes::compare(rank, delay_ms * 1e-3, verdict);
-    ping_pong::measure(rank, verdict);
+    send_modes::compare(rank, delay_ms * 1e-3, checks);
+    ping_pong::measure(rank, checks);
   }
   session.meet_asleep();  // the others have nothing to do
-  return session.exit_code(verdict);
+  return session.exit_code(checks);
 }

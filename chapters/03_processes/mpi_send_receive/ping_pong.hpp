@@ -29,41 +29,41 @@ inline void throw_and_catch(int rank, const std::vector<char>& data, std::vector
 }
 
 /// Measures and prints, on rank 0. Both ranks make the same rounds, so that their sends and receives meet.
-inline void measure(int rank, cookbook::Verdict& verdict) {
+inline void measure(int rank, cookbook::Checks& checks) {
   constexpr std::size_t kibi = 1024, mebi = kibi * kibi;
-  constexpr int repeats = 9;
+  constexpr int rounds = 9;
   cookbook::Figures times("one message, one way", cookbook::cost("us", 1e-6));
   std::vector<cookbook::Figures> rates;
   bool unchanged = true;
   std::mt19937 engine(1);
   for (const std::size_t bytes : {std::size_t{1}, kibi, 4 * kibi, 64 * kibi, mebi, 16 * mebi}) {
-    std::vector<char> data(bytes), back(bytes, '?');
+    std::vector<char> data(bytes), back(bytes, '?'), copy(bytes, '?');
     std::generate(data.begin(), data.end(), [&] { return static_cast<char>('@' + engine() % 32); });
-    const std::size_t rounds = std::clamp<std::size_t>(8 * mebi / bytes, 1, 1000);
-    const auto thrown = cookbook::measure([&] { throw_and_catch(rank, data, back, rounds); }, repeats);
-    if (rank != 0) continue;
-
-    unchanged = unchanged && back == data;
-    const auto messages = static_cast<double>(2 * rounds);
+    const std::size_t throws = std::clamp<std::size_t>(8 * mebi / bytes, 1, 1000);
+    const auto messages = static_cast<double>(2 * throws), all_bytes = messages * static_cast<double>(bytes);
+    // Both ranks measure the same rows. A copy is made by rank 0 alone, while rank 1 waits for the next message.
     const std::string size = bytes < kibi ? fmt::format("{} B", bytes) : fmt::format("{} KiB", bytes / kibi);
-    times.add(size, thrown, messages);
+    const auto thrown = [&] { throw_and_catch(rank, data, back, throws); };
+    const auto copied = [&] {
+      for (std::size_t i = 0; rank == 0 && i < 2 * throws; ++i) {
+        std::memcpy(copy.data(), data.data(), bytes);
+        cookbook::keep(copy.data());
+      }
+    };
+    std::vector<cookbook::Row> rows = {{"message", all_bytes, thrown}};
+    if (bytes >= mebi) rows.insert(rows.begin(), {"memcpy", all_bytes, copied});
+    const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
+    unchanged = unchanged && back == data;
+    times.add(size, timings.back(), messages);
     if (bytes < mebi) continue;
-    const auto copied = cookbook::measure(
-        [&] {
-          for (std::size_t i = 0; i < 2 * rounds; ++i) {
-            std::memcpy(back.data(), data.data(), bytes);
-            cookbook::keep(back.data());
-          }
-        },
-        repeats);
-    rates.emplace_back(size, cookbook::rate("GB/s", 1e9));
-    rates.back().add_limit("memcpy", copied, messages * static_cast<double>(bytes));
-    rates.back().add("message", thrown, messages * static_cast<double>(bytes));
+    cookbook::Figures& table = rates.emplace_back(size, cookbook::rate("GB/s", 1e9));
+    for (std::size_t i = 0; i < rows.size(); ++i) table.add(rows[i].name, timings[i], rows[i].amount);
+    table.percent_of("memcpy");
   }
   if (rank != 0) return;
-  verdict.that("messages of 1 B to 16 MiB came back unchanged", unchanged);
-  times.print(verdict);
-  for (const cookbook::Figures& rate : rates) rate.print(verdict);
+  checks.that("messages of 1 B to 16 MiB came back unchanged", unchanged);
+  times.print(checks);
+  for (const cookbook::Figures& rate : rates) rate.print(checks);
 }
 
 }  // namespace ping_pong

@@ -59,7 +59,7 @@ inline Sight receive_late(const Mode& mode, int bytes, double delay) {
 }
 
 /// Ranks 0 and 1: each mode with a small and a large message.
-inline void compare(int rank, double delay, cookbook::Verdict& verdict) {
+inline void compare(int rank, double delay, cookbook::Checks& checks) {
   constexpr int small = 1, large = 1 << 20;
   std::vector<char> lent(large + MPI_BSEND_OVERHEAD);
   if (rank == 0) CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
@@ -82,11 +82,11 @@ inline void compare(int rank, double delay, cookbook::Verdict& verdict) {
     if (rank != 0) continue;
     // Guaranteed for these two. A standard send may do either, and what it does no program may rely on.
     const std::string what = fmt::format("{} sends that came back before the receive, small and large", mode.name);
-    if (mode.send == MPI_Bsend) verdict.equal(what, early, {1, 1});
-    if (mode.send == MPI_Ssend) verdict.equal(what, early, {0, 0});
+    if (mode.send == MPI_Bsend) checks.equal(what, early, {1, 1});
+    if (mode.send == MPI_Ssend) checks.equal(what, early, {0, 0});
   }
   if (rank != 0) return;
-  verdict.equal("bytes that the sender's overwriting has spoiled", wrong_bytes, 0);
+  checks.equal("bytes that the sender's overwriting has spoiled", wrong_bytes, 0);
   char* detached = nullptr;
   int size = 0;
   CHECK_MPI(MPI_Buffer_detach(&detached, &size));  // waits until the buffer is empty

@@ -26,7 +26,7 @@ inline Size by_library(int ranks) {
 }
 
 /// Prints both for 1 to 16 ranks, on one rank.
-inline void show(cookbook::Verdict& verdict) {
+inline void show(cookbook::Checks& checks) {
   std::vector<std::string> square, library;
   bool fits = true, all = true;
   for (int ranks = 1; ranks <= 16; ++ranks) {
@@ -39,8 +39,8 @@ inline void show(cookbook::Verdict& verdict) {
   }
   cookbook::println("1 to 16 ranks, by the square root: {}", fmt::join(square, " "));
   cookbook::println("             by MPI_Dims_create:   {}", fmt::join(library, " "));
-  verdict.that("the square root never takes more ranks than there are", fits);
-  verdict.that("MPI_Dims_create takes all of them", all);
+  checks.that("the square root never takes more ranks than there are", fits);
+  checks.that("MPI_Dims_create takes all of them", all);
 }
 
 }  // namespace grid_sizes

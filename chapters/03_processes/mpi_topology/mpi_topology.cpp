@@ -3,7 +3,7 @@
 // The ranks are given places in a grid of rows and columns, and each asks MPI who its neighbours are: above, below, to
 // the left and to the right. In a mesh the grid has edges, and a rank there has fewer neighbours; in a torus each row
 // and each column is closed to a ring. Messages then go to a neighbour, not to a number; one to nobody is no
-// message. Last comes a topology without a grid, a tree. The twin, mpi_topology_minus_one.cpp, takes -1 for nobody.
+// message. Last comes a topology without a grid, a tree. The pitfall, mpi_topology_minus_one.cpp, takes -1 for nobody.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_topology/mpi_topology.cpp common/cookbook/*.cpp -lfmt -o mpi_topology
 // Run:     mpirun -n 4 mpi_topology [--rows N]
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "grid_sizes.hpp"
 #include "mpi_session.hpp"
 
@@ -125,7 +125,7 @@ Findings look_around(const Grid& grid, MPI_Comm comm) {
 }
 
 /// Builds the grid; each rank prints its place and its neighbours, and checks them. Called by all.
-void show(const Grid& grid, const mpi::Session& session, cookbook::Verdict& verdict) {
+void show(const Grid& grid, const mpi::Session& session, cookbook::Checks& checks) {
   if (session.rank() == 0) cookbook::println("Building a {} x {} {}:", grid.rows, grid.columns, grid.name);
   MPI_Comm comm = grid.create();
   Findings findings{fmt::format("process {} is outside the grid", session.rank())};
@@ -138,21 +138,21 @@ void show(const Grid& grid, const mpi::Session& session, cookbook::Verdict& verd
   const bool arrives = collective::everywhere(findings.arrives), home = collective::everywhere(findings.home);
   const long nobody = collective::sum(findings.nobody);
   if (session.rank() != 0) return;
-  verdict.that(grid.name + ": numbered row by row, and found again by row and column", numbered);
-  verdict.that(grid.name + ": the neighbours are those that arithmetic gives", computed);
-  verdict.that(grid.name + ": each neighbour's number arrives, one by one and all at once", arrives);
-  verdict.equal(grid.name + ": sides without a neighbour", nobody,
-                2L * (grid.closed[0] ? 0 : grid.columns) + 2L * (grid.closed[1] ? 0 : grid.rows));
+  checks.that(grid.name + ": numbered row by row, and found again by row and column", numbered);
+  checks.that(grid.name + ": the neighbours are those that arithmetic gives", computed);
+  checks.that(grid.name + ": each neighbour's number arrives, one by one and all at once", arrives);
+  checks.equal(grid.name + ": sides without a neighbour", nobody,
+               2L * (grid.closed[0] ? 0 : grid.columns) + 2L * (grid.closed[1] ? 0 : grid.rows));
   if (grid.closed[0] || grid.closed[1]) {
-    verdict.that(fmt::format("{}: each number is home after {} steps right{}", grid.name, grid.columns,
-                             grid.closed[0] ? fmt::format(", {} down", grid.rows) : ""),
-                 home);
+    checks.that(fmt::format("{}: each number is home after {} steps right{}", grid.name, grid.columns,
+                            grid.closed[0] ? fmt::format(", {} down", grid.rows) : ""),
+                home);
   }
 }
 
 /// A topology that is no grid: in a tree, rank r has the parent (r - 1) / 2 and the children 2 r + 1 and 2 r + 2. Each
 /// rank names its own neighbours, and no others. Called by all.
-void show_tree(const mpi::Session& session, cookbook::Verdict& verdict) {
+void show_tree(const mpi::Session& session, cookbook::Checks& checks) {
   const int rank = session.rank();
   std::vector<int> neighbours, sent, received, expected;
   if (rank > 0) neighbours.push_back((rank - 1) / 2);
@@ -173,19 +173,19 @@ void show_tree(const mpi::Session& session, cookbook::Verdict& verdict) {
   CHECK_MPI(MPI_Comm_free(&tree));
   session.print_in_order(fmt::format("process {} in a tree: neighbours {}", rank, neighbours));
   const bool right = collective::everywhere(received == expected);
-  if (rank == 0) verdict.that("tree: one number from each neighbour, in one call", right);
+  if (rank == 0) checks.that("tree: one number from each neighbour, in one call", right);
 }
 
 /// Rank 0 sends to nobody, even synchronously, and receives from nobody. Neither waits, and nothing comes.
-void message_to_nobody(cookbook::Verdict& verdict) {
+void message_to_nobody(cookbook::Checks& checks) {
   const int sent = 1;
   int received = -1, count = -1;
   MPI_Status status;
   CHECK_MPI(MPI_Ssend(&sent, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD));
   CHECK_MPI(MPI_Recv(&received, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &status));
   CHECK_MPI(MPI_Get_count(&status, MPI_INT, &count));
-  verdict.equal("numbers received from nobody", count, 0);
-  verdict.equal("where they should have gone is still", received, -1);
+  checks.equal("numbers received from nobody", count, 0);
+  checks.equal("where they should have gone is still", received, -1);
 }
 
 }  // namespace
@@ -202,14 +202,14 @@ int main(int argc, char** argv) {
   if (rows == 0) rows = grid_sizes::near_square(ranks)[0];
   const int columns = ranks / rows;
 
-  cookbook::Verdict verdict;
-  show({"mesh", rows, columns, {0, 0}}, session, verdict);
-  show({"torus", rows, columns, {1, 1}}, session, verdict);
-  show({"ring", 1, ranks, {0, 1}}, session, verdict);
-  show_tree(session, verdict);
+  cookbook::Checks checks;
+  show({"mesh", rows, columns, {0, 0}}, session, checks);
+  show({"torus", rows, columns, {1, 1}}, session, checks);
+  show({"ring", 1, ranks, {0, 1}}, session, checks);
+  show_tree(session, checks);
   if (session.rank() == 0) {
-    message_to_nobody(verdict);
-    grid_sizes::show(verdict);
+    message_to_nobody(checks);
+    grid_sizes::show(checks);
   }
-  return session.exit_code(verdict);
+  return session.exit_code(checks);
 }

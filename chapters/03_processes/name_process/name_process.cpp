@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "named_program.hpp"
 #include "names.hpp"
 #include "shared_memory.hpp"
@@ -140,27 +140,27 @@ int main(int argc, char** argv) {
   const double took_ms = watch.seconds() * 1e3;
   cookbook::println("two processes of {} ms took {:.0f} ms", delay_ms, took_ms);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const std::vector<std::string> names = {"foo_process", "Process-2"};
-  verdict.that("that is one delay or more", took_ms >= delay_ms);
-  verdict.equal("names", joined.given, names);
-  verdict.equal("names seen inside", joined.inside, names);
-  verdict.equal("short names in /proc", joined.short_names, names);
-  verdict.equal("command lines in /proc", joined.command_lines, {cut(names[0]), cut(names[1])});
-  verdict.equal("exit codes", joined.exit_codes, {0, 0});
+  checks.that("that is one delay or more", took_ms >= delay_ms);
+  checks.equal("names", joined.given, names);
+  checks.equal("names seen inside", joined.inside, names);
+  checks.equal("short names in /proc", joined.short_names, names);
+  checks.equal("command lines in /proc", joined.command_lines, {cut(names[0]), cut(names[1])});
+  checks.equal("exit codes", joined.exit_codes, {0, 0});
 
   cookbook::println("The first is a daemon:");
   const Seen first_ended = serve(command_line, delay, true);
-  verdict.equal("names", first_ended.inside, names);
-  verdict.equal("exit codes", first_ended.exit_codes, {-SIGTERM, 0});
+  checks.equal("names", first_ended.inside, names);
+  checks.equal("exit codes", first_ended.exit_codes, {-SIGTERM, 0});
 
-  verdict.equal("the parent's own names", std::vector{own_name, short_name()}, {"MainProcess", own_short_name});
+  checks.equal("the parent's own names", std::vector{own_name, short_name()}, {"MainProcess", own_short_name});
   const std::string long_name = "sixteen_letters!";
-  verdict.equal("a name of 16 letters: short, command line", names_of_child_called(command_line, long_name),
-                {"sixteen_letters", cut(long_name)});
+  checks.equal("a name of 16 letters: short, command line", names_of_child_called(command_line, long_name),
+               {"sixteen_letters", cut(long_name)});
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  verdict.equal("a program under another name: short, command line, argv[0]",
-                names_of_program_called(folder / "name_process_child", "foo_process"),
-                {"name_process_ch", "foo_process", "foo_process"});
-  return verdict.exit_code();
+  checks.equal("a program under another name: short, command line, argv[0]",
+               names_of_program_called(folder / "name_process_child", "foo_process"),
+               {"name_process_ch", "foo_process", "foo_process"});
+  return checks.exit_code();
 }

@@ -1,7 +1,6 @@
 /// Starting a program under another name than that of its file.
 #pragma once
 
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -20,13 +19,13 @@ inline std::vector<std::string> names_of_program_called(std::string program, std
   check(pipe2(input, O_CLOEXEC), "pipe2");
   check(pipe2(output, O_CLOEXEC), "pipe2");
   posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+  check_error(posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init");
+  check_error(posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO), "posix_spawn_file_actions_adddup2");
+  check_error(posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO), "posix_spawn_file_actions_adddup2");
   char* const arguments[] = {name.data(), nullptr};
   pid_t child = 0;
-  errno = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
-  if (errno != 0) cookbook::system_refused("posix_spawn of " + program);
+  check_error(posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ),
+              ("posix_spawn of " + program).c_str());
   posix_spawn_file_actions_destroy(&actions);
   close(input[0]);
   close(output[1]);

@@ -2,7 +2,7 @@
 //
 // A base class keeps what every process needs: a name, start, join, and a destructor that leaves no child behind. What
 // a process does stands in run() of a derived class, which start() calls in the child. The child works on a copy of
-// the object, made by fork: it sees what the constructor was given, and what it changes stays with it. The broken twin,
+// the object, made by fork: it sees what the constructor was given, and what it changes stays with it. The pitfall,
 // process_class_in_constructor.cpp, starts the child too early, when the object is not yet of the derived class.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
@@ -26,11 +26,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 
 namespace {
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds time(work_ms);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   List list;
   int ended_well = 0;
   for (int i = 0; i < count; ++i) {
@@ -185,33 +185,34 @@ int main(int argc, char** argv) {
     list.back()->start();
     if (list.back()->join() == 0) ++ended_well;  // the next one starts after this one's end, as in the source
   }
-  verdict.equal("processes that ended with exit code 0", ended_well, count);
-  verdict.equal("name of the last one", list.back()->name(), fmt::format("MyProcess-{}", count));
+  checks.equal("processes that ended with exit code 0", ended_well, count);
+  checks.equal("name of the last one", list.back()->name(), fmt::format("MyProcess-{}", count));
 
   const Shared<Report> report;
   Adder adder(*report, 40, 2);
   adder.start();
-  verdict.equal("exit code of " + adder.name(), adder.join(), 0);
-  verdict.equal("run() saw the constructor's arguments, their sum", report->sum.load(), 42L);
-  verdict.equal("run() was in the child's process", report->id == adder.id(), true);
-  verdict.equal("run() was in the parent's process", report->id == getpid(), false);
-  verdict.equal("runs counted by the child, by the parent", std::vector{report->runs.load(), adder.runs()}, {1, 0});
-  verdict.equal("a second start says", start_again(adder), adder.name() + " has been started already");
+  checks.equal("exit code of " + adder.name(), adder.join(), 0);
+  checks.equal("run() saw the constructor's arguments, their sum", report->sum.load(), 42L);
+  checks.equal("run() was in the child's process", report->id == adder.id(), true);
+  checks.equal("run() was in the parent's process", report->id == getpid(), false);
+  checks.equal("runs counted by the child, by the parent", std::vector{report->runs.load(), adder.runs()}, {1, 0});
+  checks.equal("a second start says", start_again(adder), adder.name() + " has been started already");
 
   adder.run();  // no start(): an ordinary call
-  verdict.equal("called directly, run() was in the parent's process", report->id == getpid(), true);
-  verdict.equal("runs counted by the parent then", adder.runs(), 1);
+  checks.equal("called directly, run() was in the parent's process", report->id == getpid(), true);
+  checks.equal("runs counted by the parent then", adder.runs(), 1);
 
   {
     Sleeper forgotten(std::chrono::hours(1));
     forgotten.start();
   }
-  verdict.equal("a child is left that nobody has joined", has_children(), false);
+  checks.equal("a child is left that nobody has joined", has_children(), false);
 
   cookbook::Figures figures(fmt::format("{} processes, each asleep for {} ms", count, work_ms),
                             cookbook::cost("ms", 1e-3));
-  figures.add("joined in the loop", cookbook::measure([&] { sleep_one_by_one(count, time); }, 5), 1);
-  figures.add("joined at the end", cookbook::measure([&] { sleep_together(count, time); }, 5), 1);
-  figures.print(verdict);
-  return verdict.exit_code();
+  figures.measure({{"joined in the loop", 1, [&] { sleep_one_by_one(count, time); }},
+                   {"joined at the end", 1, [&] { sleep_together(count, time); }}},
+                  5);
+  figures.print(checks);
+  return checks.exit_code();
 }

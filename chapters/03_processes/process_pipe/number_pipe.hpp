@@ -1,4 +1,4 @@
-/// Whole numbers through a pipe: what the recipe and its broken twin share.
+/// Whole numbers through a pipe: what the recipe and its pitfall share.
 #pragma once
 
 #include <fcntl.h>

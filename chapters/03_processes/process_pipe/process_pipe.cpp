@@ -3,7 +3,7 @@
 // A sender process writes 0, 1, 2, ... into a pipe; a squarer process reads them and writes their squares into a second
 // pipe; the parent reads those. Nobody says how many there are: each reader stops at end-of-file, and end-of-file comes
 // only when every copy of the writing end is closed, in every process. So each process closes what it does not use.
-// The broken twin, process_pipe_open_end.cpp, leaves one end open and waits for ever.
+// The pitfall, process_pipe_open_end.cpp, leaves one end open and waits for ever.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
 // Run:     process_pipe [--items N] [--mebibytes N]
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
-#include "cookbook/verdict.hpp"
 #include "number_pipe.hpp"
 
 namespace {
@@ -121,27 +121,28 @@ int main(int argc, char** argv) {
   }
   cookbook::println("End");
 
-  cookbook::Verdict verdict;
-  verdict.equal("numbers received", static_cast<long>(squares.size()), items);
-  verdict.that("the same squares as in one process, in order", squares == squares_in_one_process(items));
-  verdict.equal("exit codes of sender and squarer", codes, {0, 0});
+  cookbook::Checks checks;
+  checks.equal("numbers received", static_cast<long>(squares.size()), items);
+  checks.that("the same squares as in one process, in order", squares == squares_in_one_process(items));
+  checks.equal("exit codes of sender and squarer", codes, {0, 0});
 
   const std::size_t total = mebibytes << 20;
   const double bytes = static_cast<double>(total);
   std::vector<char> from(total, 'x'), to(total, 'y');
   cookbook::Figures rates("stream from process to process", cookbook::rate("GB/s", 1e9));
-  rates.add_limit("memcpy in one process", cookbook::measure([&] { std::memcpy(to.data(), from.data(), total); }, 5),
-                  bytes);
-  verdict.that("memcpy copied", from == to);
+  std::vector<cookbook::Row> rows = {
+      {"memcpy in one process", bytes, [&] { std::memcpy(to.data(), from.data(), total); }}};
   for (const std::size_t block : {std::size_t{1} << 12, std::size_t{1} << 16, std::size_t{1} << 20}) {
-    rates.add(fmt::format("pipe, blocks of {} KiB", block >> 10), cookbook::measure([&] { stream(total, block); }, 5),
-              bytes);
+    rows.emplace_back(fmt::format("pipe, blocks of {} KiB", block >> 10), bytes, [=] { stream(total, block); });
   }
-  rates.print(verdict);
+  rates.measure(rows, 5);
+  rates.percent_of("memcpy in one process", "memcpy");
+  checks.that("memcpy copied", from == to);
+  rates.print(checks);
 
   constexpr int rounds = 2000;
   cookbook::Figures trips("one number there and back", cookbook::cost("us", 1e-6));
-  trips.add("two pipes", cookbook::measure([] { ping_pong(rounds); }, 5), rounds);
-  trips.print(verdict);
-  return verdict.exit_code();
+  trips.measure({{"two pipes", rounds, [] { ping_pong(rounds); }}}, 5);
+  trips.print(checks);
+  return checks.exit_code();
 }

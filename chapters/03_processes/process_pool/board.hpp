@@ -1,4 +1,4 @@
-/// What the processes of a pool share, and what its workers and their keeper do. The caller's side is in pool.hpp.
+/// What the processes of a pool share, and what its workers and their supervisor do. The caller's side is in pool.hpp.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ constexpr Owner nobody = 0, waits_for_a_worker = -1, waits_for_the_caller = -2;
 
 struct Board {
   static constexpr int places = 64;
-  static constexpr int most_workers = 64;
-  static constexpr int most_deaths = 3;  ///< a task that has killed so many workers is not tried again
+  static constexpr int max_workers = 64;
+  static constexpr int max_deaths = 3;  ///< a task that has killed so many workers is not tried again
 
   Place place[places];
   std::atomic<Owner> owner[places] = {};
@@ -48,7 +48,7 @@ struct Board {
   FutexWord finished = 0;  ///< grows when there is something for the caller to see
   std::atomic<bool> caller_sleeps = false;
 
-  std::atomic<pid_t> worker[most_workers] = {};
+  std::atomic<pid_t> worker[max_workers] = {};
   std::atomic<int> replaced = 0;  ///< workers that died and have a successor
 
   void tell_workers(int how_many) {
@@ -81,7 +81,7 @@ inline void fail(Place& place, std::string_view error) {
 }
 
 /// Makes a place that waits the caller's own, if there is one: looks from `next` on. In one step, so from then on the
-/// keeper knows whose it is, even if this was the last thing that the worker did. -1 if nothing waits.
+/// supervisor knows whose it is, even if this was the last thing that the worker did. -1 if nothing waits.
 inline int claim(Board& board, int next) {
   for (int looks = 0; looks < Board::places; ++looks, ++next) {
     Owner waiting = waits_for_a_worker;
@@ -126,13 +126,13 @@ inline void give_back(Board& board, pid_t dead) {
     place.failed = false;
     place.deaths = place.done == place.died_at ? place.deaths + 1 : 1;
     place.died_at = place.done;
-    if (place.deaths == Board::most_deaths) fail(place, "its worker died, three times");
+    if (place.deaths == Board::max_deaths) fail(place, "its worker died, three times");
     board.owner[i] = place.failed ? waits_for_the_caller : waits_for_a_worker;
   }
 }
 
-/// The keeper: a small process, made before the caller has grown, which makes the workers, is told when one dies, and
-/// makes another. Ends when they have.
+/// The supervisor: a small process, made before the caller has grown, which makes the workers, is told when one dies,
+/// and makes another. Ends when they have.
 inline int keep(Board& board, int processes) {
   const auto hire = [&](std::atomic<pid_t>& worker) { worker = start_child([&] { return work(board); }); };
   std::for_each_n(board.worker, processes, hire);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cookbook/verdict.hpp"
+#include "cookbook/checks.hpp"
 #include "lab.hpp"
 #include "pool.hpp"
 
@@ -41,14 +41,14 @@ inline int begun_again(long tasks) {
   return again;
 }
 
-inline void lose_workers(ProcessPool& pool, cookbook::Verdict& verdict) {
+inline void lose_workers(ProcessPool& pool, cookbook::Checks& checks) {
   // Ten tasks of a hundred kill the worker that is at them.
   const std::vector<long> numbers = numbers_up_to(100);
   int replaced = pool.replaced();
-  verdict.that("10 workers died at a task: the same squares",
-               pool.map(square_or_die, numbers) == squares_in_one_process(numbers));
-  verdict.equal("10 workers died at a task: replaced", pool.replaced() - replaced, 10);
-  verdict.equal("10 workers died at a task: tasks begun again", begun_again(100), 10);
+  checks.that("10 workers died at a task: the same squares",
+              pool.map(square_or_die, numbers) == squares_in_one_process(numbers));
+  checks.equal("10 workers died at a task: replaced", pool.replaced() - replaced, 10);
+  checks.equal("10 workers died at a task: tasks begun again", begun_again(100), 10);
 
   // Workers are killed from outside, wherever they are.
   const std::vector<long> more = numbers_up_to(1000);
@@ -57,34 +57,34 @@ inline void lose_workers(ProcessPool& pool, cookbook::Verdict& verdict) {
   int killed = 0;
   for (int i = 0; i < 10; ++i) {
     const int seen = lab->slow_ones;  // some progress between two kills: three at one task would give it up
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (lab->slow_ones < seen + 20 && lab->slow_ones < 1000 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
     const std::vector<pid_t> workers = pool.workers();
     killed += kill(workers[static_cast<std::size_t>(i) % workers.size()], SIGKILL) == 0;
   }
-  verdict.that("workers killed from outside: the same squares", squares.get() == squares_in_one_process(more));
-  verdict.within("workers killed from outside: tasks begun again, at most one for each", begun_again(1000), 0, killed);
+  checks.that("workers killed from outside: the same squares", squares.get() == squares_in_one_process(more));
+  checks.within("workers killed from outside: tasks begun again, at most one for each", begun_again(1000), 0, killed);
 
   // One task kills whoever is at it.
   const auto poison = [&] { pool.map(square_or_always_die, numbers_up_to(10), 1); };
-  verdict.equal("a task that kills every worker", error_of(poison), "task 5: its worker died, three times");
-  verdict.equal("a task that kills every worker: begun again", begun_again(10), Board::most_deaths - 1);
-  verdict.that("a task that kills every worker: the pool goes on",
-               pool.map(square, numbers) == squares_in_one_process(numbers));
+  checks.equal("a task that kills every worker", error_of(poison), "task 5: its worker died, three times");
+  checks.equal("a task that kills every worker: begun again", begun_again(10), Board::max_deaths - 1);
+  checks.that("a task that kills every worker: the pool goes on",
+              pool.map(square, numbers) == squares_in_one_process(numbers));
 }
 
-/// The keeper is killed, and with it all workers.
-inline void lose_the_keeper(cookbook::Verdict& verdict) {
+/// The supervisor is killed, and with it all workers.
+inline void lose_the_supervisor(cookbook::Checks& checks) {
   lab->gate.clear();
   ProcessPool pool(2);
-  const auto keeper = pool.apply(
+  const auto supervisor = pool.apply(
       +[](long) { return getppid(); }, 0);
   auto never = pool.map_async(square_at_the_gate, numbers_up_to(10));
-  check(kill(keeper, SIGKILL), "kill");
-  verdict.equal("a pool whose processes were all killed", error_of([&] { never.get(); }),
-                "the processes of the pool have died");
-  verdict.equal("a pool whose processes were all killed, asked again", error_of([&] { pool.apply(square, 1); }),
-                "the pool is closed");
+  check(kill(supervisor, SIGKILL), "kill");
+  checks.equal("a pool whose processes were all killed", error_of([&] { never.get(); }),
+               "the processes of the pool have died");
+  checks.equal("a pool whose processes were all killed, asked again", error_of([&] { pool.apply(square, 1); }),
+               "the pool is closed");
 }

@@ -31,11 +31,11 @@ struct Job {
 class Dispatcher {
  public:
   explicit Dispatcher(int processes)
-      : processes_(processes), keeper_(start_child([this] { return keep(*board_, processes_); })) {
-    // If the keeper dies, its workers become children of this process, which reaps them.
+      : processes_(processes), supervisor_(start_child([this] { return keep(*board_, processes_); })) {
+    // If the supervisor dies, its workers become children of this process, which reaps them.
     check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
     const auto all = static_cast<std::size_t>(processes_);
-    while (workers().size() < all && !keeper_lost_) wait_for_results(0);
+    while (workers().size() < all && !supervisor_lost_) wait_for_results(0);
     for (int i = 0; i < Board::places; ++i) free_.push_back(i);
     collector_ = std::jthread([this] { collect(); });  // after the fork: a child has none of its parent's threads
   }
@@ -82,7 +82,7 @@ class Dispatcher {
     collector_.join();
     board_->closed = true;
     board_->tell_workers(INT_MAX);
-    const bool in_order = !keeper_lost_ && exit_code_of(keeper_) == 0;
+    const bool in_order = !supervisor_lost_ && exit_code_of(supervisor_) == 0;
     for (const pid_t worker : workers()) {
       if (!in_order) waitpid(worker, nullptr, 0);
     }
@@ -150,7 +150,7 @@ class Dispatcher {
       const std::uint32_t seen = board_->finished;  // before looking: what comes later is seen by futex_wait
       std::vector<std::shared_ptr<Job>> ended = take();
       post();
-      if (keeper_lost_) give_up(ended);
+      if (supervisor_lost_) give_up(ended);
       const bool idle = waiting_.empty() && in_flight_ == 0;
       hold.unlock();
       for (const std::shared_ptr<Job>& job : ended) job->deliver(*job);
@@ -160,15 +160,17 @@ class Dispatcher {
     }
   }
 
-  /// Sleeps until something is finished; looks now and then whether the keeper, who would tell of deaths, still lives.
+  /// Sleeps until something is finished; looks now and then whether the supervisor, who would tell of deaths, still
+  /// lives.
   void wait_for_results(std::uint32_t seen) {
     board_->caller_sleeps = true;
     futex_wait(board_->finished, seen, std::chrono::milliseconds(50));
     board_->caller_sleeps = false;
-    keeper_lost_ = keeper_lost_ || check(waitpid(keeper_, nullptr, WNOHANG), "waitpid") == keeper_;
+    supervisor_lost_ = supervisor_lost_ || check(waitpid(supervisor_, nullptr, WNOHANG), "waitpid") == supervisor_;
   }
 
-  /// The keeper is dead, and so are the workers: no result will come any more. Adds the jobs that are lost to `ended`.
+  /// The supervisor is dead, and so are the workers: no result will come any more. Adds the jobs that are lost to
+  /// `ended`.
   void give_up(std::vector<std::shared_ptr<Job>>& ended) {
     closed_ = true;
     for (auto& [job, first] : posted_) {
@@ -185,7 +187,7 @@ class Dispatcher {
 
   const int processes_;
   const Shared<Board> board_;
-  const pid_t keeper_;
+  const pid_t supervisor_;
 
   std::mutex guard_;  // of all that follows
   std::condition_variable something_to_do_, all_done_;
@@ -193,6 +195,6 @@ class Dispatcher {
   std::pair<std::shared_ptr<Job>, std::size_t> posted_[Board::places];  // job and first task of each place
   std::deque<int> free_;
   int in_flight_ = 0;  // places that are not free
-  bool closed_ = false, ended_ = false, keeper_lost_ = false;
+  bool closed_ = false, ended_ = false, supervisor_lost_ = false;
   std::jthread collector_;
 };

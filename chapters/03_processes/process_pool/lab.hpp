@@ -11,22 +11,22 @@
 #include "../process_synchronisation/primitives.hpp"  // Event
 #include "child.hpp"
 
-constexpr auto patience = std::chrono::seconds(10);  // after so long a process that has not come is taken for dead
+constexpr auto timeout = std::chrono::seconds(10);  // after so long a process that has not come is taken for dead
 
 /// Shared by the caller and the workers, and made before them.
 struct Lab {
-  static constexpr long most_tasks = 10'000;
+  static constexpr long max_tasks = 10'000;
 
-  Event gate;                               ///< for tasks that must not end yet
-  std::atomic<int> begun[most_tasks] = {};  ///< how often each task was begun
-  std::atomic<int> slow_ones = 0;           ///< how many tasks of square_slowly were
+  Event gate;                              ///< for tasks that must not end yet
+  std::atomic<int> begun[max_tasks] = {};  ///< how often each task was begun
+  std::atomic<int> slow_ones = 0;          ///< how many tasks of square_slowly were
 };
 inline Lab* lab = nullptr;
 
 inline long square(long x) { return x * x; }
 
 inline long square_at_the_gate(long x) {
-  if (!lab->gate.wait_for(patience)) throw std::runtime_error("nobody has opened the gate");
+  if (!lab->gate.wait_for(timeout)) throw std::runtime_error("nobody has opened the gate");
   return x * x;
 }
 

@@ -1,16 +1,15 @@
 /// What a task costs in the pool, beside a hand-over without a pool.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <functional>
 #include <future>
-#include <string>
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/verdict.hpp"
 #include "lab.hpp"
 #include "pool.hpp"
 #include "shared_memory.hpp"
@@ -32,69 +31,61 @@ inline double hand_over_and_back(long turns, int& failures) {
   return seconds_together([&] { return follow(1); }, [&] { return follow(0); }, failures);
 }
 
-inline void measure_tasks(ProcessPool& pool, long tasks, cookbook::Verdict& verdict) {
-  struct Row {
-    std::string name;
-    long tasks;
-    std::function<double(long tasks)> seconds;
-    std::vector<double> all = {};
-  };
+inline void measure_tasks(ProcessPool& pool, long tasks, cookbook::Checks& checks) {
   const std::vector<long> numbers = numbers_up_to(tasks);
   const std::vector<long> expected = squares_in_one_process(numbers);
-  const auto first = [&](long count) { return std::vector<long>(numbers.begin(), numbers.begin() + count); };
   long wrong = 0;
   int failures = 0;
-  const auto map = [&](long count, std::size_t chunk) {
-    const std::vector<long> some = first(count);
+  // Each row has its own number of tasks, so that all take about as long.
+  const auto row = [](const char* name, long count, auto seconds) {
+    return cookbook::Row(name, static_cast<double>(count), [=] { return seconds(count); });
+  };
+  const auto map = [&](std::size_t chunk) {
+    return [&, chunk](long count) {
+      const std::vector<long> some(numbers.begin(), numbers.begin() + count);
+      const cookbook::Stopwatch watch;
+      const std::vector<long> squares = pool.map(square, some, chunk);
+      const double seconds = watch.seconds();
+      wrong += !std::equal(squares.begin(), squares.end(), expected.begin());
+      return seconds;
+    };
+  };
+  const auto apply_async = [&](long count) {
+    std::vector<std::future<long>> futures;
     const cookbook::Stopwatch watch;
-    const std::vector<long> squares = pool.map(square, some, chunk);
-    const double seconds = watch.seconds();
-    wrong += !std::equal(squares.begin(), squares.end(), expected.begin());
-    return seconds;
+    for (long i = 0; i < count; ++i) futures.push_back(pool.apply_async(square, i));
+    for (long i = 0; i < count; ++i) wrong += futures[static_cast<std::size_t>(i)].get() != i * i;
+    return watch.seconds();
   };
-  std::vector<Row> alone = {
-      {"a number through shared memory", tasks, [&](long count) { return hand_over_and_back(count, failures) / 2; }},
-      {"map, chunks of one task", tasks / 4 + 1, [&](long count) { return map(count, 1); }},
-      {"apply_async, then get", tasks / 10 + 1,
-       [&](long count) {
-         std::vector<std::future<long>> futures;
-         const cookbook::Stopwatch watch;
-         for (long i = 0; i < count; ++i) futures.push_back(pool.apply_async(square, i));
-         for (long i = 0; i < count; ++i) wrong += futures[static_cast<std::size_t>(i)].get() != i * i;
-         return watch.seconds();
-       }},
-      {"apply", tasks / 40 + 1, [&](long count) {
-         const cookbook::Stopwatch watch;
-         for (long i = 0; i < count; ++i) wrong += pool.apply(square, i) != i * i;
-         return watch.seconds();
-       }}};
-  std::vector<Row> in_chunks = {{"a loop in one process", tasks,
-                                 [&](long count) {
-                                   std::vector<long> squares(static_cast<std::size_t>(count));
-                                   const cookbook::Stopwatch watch;
-                                   for (std::size_t i = 0; i < squares.size(); ++i) {
-                                     squares[i] = square(numbers[i]);
-                                     cookbook::keep(squares[i]);
-                                   }
-                                   return watch.seconds();
-                                 }},
-                                {"map", tasks, [&](long count) { return map(count, 0); }}};
-  for (int round = 0; round < 6; ++round) {
-    for (std::vector<Row>* rows : {&alone, &in_chunks}) {
-      for (Row& row : *rows) {
-        const double seconds = row.seconds(row.tasks);
-        if (round > 0) row.all.push_back(seconds);  // the first round warms up
-      }
-    }
-  }
-  verdict.equal("measured: wrong results", wrong + failures, 0L);
-  const auto print = [&](cookbook::Figures figures, const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
-      const auto add = &row == &rows[0] ? &cookbook::Figures::add_limit : &cookbook::Figures::add;
-      (figures.*add)(row.name, cookbook::timing_of(row.all), static_cast<double>(row.tasks));
-    }
-    figures.print(verdict);
+  const auto apply = [&](long count) {
+    const cookbook::Stopwatch watch;
+    for (long i = 0; i < count; ++i) wrong += pool.apply(square, i) != i * i;
+    return watch.seconds();
   };
-  print(cookbook::Figures("a task handed out alone", cookbook::cost("us", 1e-6)), alone);
-  print(cookbook::Figures("a task of many", cookbook::cost("ns", 1e-9)), in_chunks);
+  const auto loop = [&](long count) {
+    std::vector<long> squares(static_cast<std::size_t>(count));
+    const cookbook::Stopwatch watch;
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      squares[i] = square(numbers[i]);
+      cookbook::keep(squares[i]);
+    }
+    return watch.seconds();
+  };
+
+  constexpr int rounds = 5;
+  cookbook::Figures alone("a task handed out alone", cookbook::cost("us", 1e-6));
+  const char* hand_over = "a number through shared memory";
+  alone.measure({row(hand_over, tasks, [&](long count) { return hand_over_and_back(count, failures) / 2; }),
+                 row("map, chunks of one task", tasks / 4 + 1, map(1)),
+                 row("apply_async, then get", tasks / 10 + 1, apply_async), row("apply", tasks / 40 + 1, apply)},
+                rounds);
+  alone.percent_of(hand_over, "hand-over");
+
+  cookbook::Figures in_chunks("a task of many", cookbook::cost("ns", 1e-9));
+  in_chunks.measure({row("a loop in one process", tasks, loop), row("map", tasks, map(0))}, rounds);
+  in_chunks.percent_of("a loop in one process", "loop");
+
+  checks.equal("measured: wrong results", wrong + failures, 0L);
+  alone.print(checks);
+  in_chunks.print(checks);
 }

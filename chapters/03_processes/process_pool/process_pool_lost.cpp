@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
       }
     });
   };
-  const pid_t keeper = start_child([&] {
+  const pid_t supervisor = start_child([&] {
     for (int i = 0; i < workers; ++i) hire();
     for (;;) {
       cookbook::println("a worker ended: {}; it is replaced", exit_code_of(-1));
@@ -50,5 +50,5 @@ int main(int argc, char** argv) {
     cookbook::println("{} * {} = {}", number, number, square);
   }
   cookbook::println("never reached");
-  kill(keeper, SIGKILL);
+  kill(supervisor, SIGKILL);
 }

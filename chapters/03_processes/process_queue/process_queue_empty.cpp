@@ -15,9 +15,9 @@
 
 #include "child.hpp"
 #include "common.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 
@@ -44,9 +44,9 @@ int main(int argc, char** argv) {
     cookbook::println("the queue is empty");
   });
 
-  cookbook::Verdict verdict;
-  verdict.equal("exit codes of both", std::vector<int>{exit_code_of(producer), exit_code_of(consumer)}, {0, 0});
+  cookbook::Checks checks;
+  checks.equal("exit codes of both", std::vector<int>{exit_code_of(producer), exit_code_of(consumer)}, {0, 0});
   cookbook::println("left in the queue: {}", trade->queue.size());
-  verdict.equal("items popped", trade->popped.load(), 10);
-  return verdict.exit_code();
+  checks.equal("items popped", trade->popped.load(), 10);
+  return checks.exit_code();
 }

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <cstring>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "channels.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/verdict.hpp"
 #include "side_by_side.hpp"
 
 namespace queue_speed {
@@ -68,14 +67,6 @@ double there_and_back(long turns, int& failures) {
       failures);
 }
 
-/// A row of a table: what to run, for how much of something, and what it took.
-struct Row {
-  std::string name;
-  double amount;
-  std::function<double(int& failures)> run;
-  std::vector<double> seconds = {};
-};
-
 /// One after another in one process, from and to the same two blocks: what the caches give.
 inline double copy_blocks(std::size_t total, std::size_t size) {
   std::vector<char> from(size, 'x'), to(size);
@@ -88,65 +79,61 @@ inline double copy_blocks(std::size_t total, std::size_t size) {
 }
 
 template <typename Channel>
-Row numbers_by(const std::string& name, long count) {
-  return {name, static_cast<double>(count), [count](int& failures) {
+cookbook::Row numbers_by(const std::string& name, long count, int& failures) {
+  return {name, static_cast<double>(count), [count, &failures] {
             return one_way<Channel>(static_cast<std::size_t>(count) * sizeof(long), sizeof(long), failures);
           }};
 }
 
 template <typename Channel>
-Row blocks_by(const std::string& name, std::size_t total, std::size_t size) {
-  return {name, static_cast<double>(total), [=](int& failures) { return one_way<Channel>(total, size, failures); }};
+cookbook::Row blocks_by(const std::string& name, std::size_t total, std::size_t size, int& failures) {
+  return {name, static_cast<double>(total),
+          [total, size, &failures] { return one_way<Channel>(total, size, failures); }};
 }
 
 template <typename Channel>
-Row turns_by(const std::string& name, long turns) {
-  return {name, static_cast<double>(turns),
-          [turns](int& failures) { return there_and_back<Channel>(turns, failures); }};
+cookbook::Row turns_by(const std::string& name, long turns, int& failures) {
+  return {name, static_cast<double>(turns), [turns, &failures] { return there_and_back<Channel>(turns, failures); }};
 }
 
 }  // namespace queue_speed
 
-/// Prints three tables. The rows take turns, so that whatever else the machine does meets all of them alike.
-inline void measure_queues(long numbers, cookbook::Verdict& verdict) {
+/// Prints three tables.
+inline void measure_queues(long numbers, cookbook::Checks& checks) {
   using namespace queue_speed;
   constexpr std::size_t size = 1 << 16;
   const std::size_t total = static_cast<std::size_t>(numbers) * 1000 / size * size + size;
   const long turns = numbers / 100 + 1;
-  std::vector<Row> one_by_one = {
-      numbers_by<PipeChannel>("pipe", numbers), numbers_by<BoostChannel>("boost::interprocess::message_queue", numbers),
-      numbers_by<LockfreeChannel>("boost::lockfree::spsc_queue, spinning", 10 * numbers),
-      numbers_by<QueueChannel>("SharedQueue", numbers), numbers_by<StreamChannel>("Stream", 10 * numbers)};
-  std::vector<Row> in_blocks = {
-      {"memcpy in one process", static_cast<double>(total), [total](int&) { return copy_blocks(total, size); }},
-      blocks_by<PipeChannel>("pipe", total, size),
-      blocks_by<BoostChannel>("boost::interprocess::message_queue", total, size),
-      blocks_by<StreamChannel>("Stream", total, size)};
-  std::vector<Row> returned = {
-      turns_by<PipeChannel>("two pipes", turns), turns_by<BoostChannel>("two message queues of Boost", turns),
-      turns_by<QueueChannel>("two of SharedQueue", turns), turns_by<StreamChannel>("two of Stream", turns)};
-
+  constexpr int rounds = 5;
   int failures = 0;
-  for (int round = 0; round < 6; ++round) {
-    for (std::vector<Row>* rows : {&one_by_one, &in_blocks, &returned}) {
-      for (Row& row : *rows) {
-        const double seconds = row.run(failures);
-        if (round > 0) row.seconds.push_back(seconds);  // the first round warms up
-      }
-    }
-  }
-  verdict.equal("measured processes that failed, or got something wrong", failures, 0);
 
-  const auto print = [&](cookbook::Figures figures, const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
-      const auto add = row.name.starts_with("memcpy")                  ? &cookbook::Figures::add_limit
-                       : row.name == "pipe" || row.name == "two pipes" ? &cookbook::Figures::add_peer
-                                                                       : &cookbook::Figures::add;
-      (figures.*add)(row.name, cookbook::timing_of(row.seconds), row.amount);
-    }
-    figures.print(verdict);
-  };
-  print(cookbook::Figures("numbers of 8 bytes, one a call", cookbook::rate("M/s", 1e6)), one_by_one);
-  print(cookbook::Figures("blocks of 64 KiB", cookbook::rate("GB/s", 1e9)), in_blocks);
-  print(cookbook::Figures("one number there and back", cookbook::cost("us", 1e-6)), returned);
+  cookbook::Figures one_by_one("numbers of 8 bytes, one a call", cookbook::rate("M/s", 1e6));
+  one_by_one.measure({numbers_by<PipeChannel>("pipe", numbers, failures),
+                      numbers_by<BoostChannel>("boost::interprocess::message_queue", numbers, failures),
+                      numbers_by<LockfreeChannel>("boost::lockfree::spsc_queue, spinning", 10 * numbers, failures),
+                      numbers_by<QueueChannel>("SharedQueue", numbers, failures),
+                      numbers_by<StreamChannel>("Stream", 10 * numbers, failures)},
+                     rounds);
+  one_by_one.times("pipe");
+
+  cookbook::Figures in_blocks("blocks of 64 KiB", cookbook::rate("GB/s", 1e9));
+  in_blocks.measure(
+      {{"memcpy in one process", static_cast<double>(total), [total] { return copy_blocks(total, size); }},
+       blocks_by<PipeChannel>("pipe", total, size, failures),
+       blocks_by<BoostChannel>("boost::interprocess::message_queue", total, size, failures),
+       blocks_by<StreamChannel>("Stream", total, size, failures)},
+      rounds);
+  in_blocks.percent_of("memcpy in one process", "memcpy");
+  in_blocks.times("pipe");
+
+  cookbook::Figures returned("one number there and back", cookbook::cost("us", 1e-6));
+  returned.measure({turns_by<PipeChannel>("two pipes", turns, failures),
+                    turns_by<BoostChannel>("two message queues of Boost", turns, failures),
+                    turns_by<QueueChannel>("two of SharedQueue", turns, failures),
+                    turns_by<StreamChannel>("two of Stream", turns, failures)},
+                   rounds);
+  returned.times("two pipes", "pipes");
+
+  checks.equal("measured processes that failed, or got something wrong", failures, 0);
+  for (const cookbook::Figures* table : {&one_by_one, &in_blocks, &returned}) table->print(checks);
 }

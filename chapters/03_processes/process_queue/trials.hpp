@@ -12,13 +12,13 @@
 
 #include "child.hpp"
 #include "common.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/checks.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 #include "stream.hpp"
 
 /// Four producers and four consumers; the last item goes from consumer to consumer.
-inline void share_the_queue(int items, cookbook::Verdict& verdict) {
+inline void share_the_queue(int items, cookbook::Checks& checks) {
   constexpr int parties = 4;
   struct Board {
     SharedQueue<int, 8> queue;
@@ -40,13 +40,13 @@ inline void share_the_queue(int items, cookbook::Verdict& verdict) {
   for (const pid_t producer : producers) failed += exit_code_of(producer) != 0;
   board->queue.put(no_more);
   for (const pid_t consumer : consumers) failed += exit_code_of(consumer) != 0;
-  verdict.equal("four of both: children that failed", failed, 0);
-  verdict.equal("four of both: items popped once", static_cast<int>(std::count(board->times, board->times + items, 1)),
-                items);
+  checks.equal("four of both: children that failed", failed, 0);
+  checks.equal("four of both: items popped once", static_cast<int>(std::count(board->times, board->times + items, 1)),
+               items);
 }
 
 /// Numbers in blocks of all lengths, longer ones than the stream holds included, read in blocks of other lengths.
-inline void stream_numbers(int count, cookbook::Verdict& verdict) {
+inline void stream_numbers(int count, cookbook::Checks& checks) {
   const Shared<Stream<int, 64>> stream;
   const pid_t writer = start_child([&] {
     std::mt19937 random(1);
@@ -64,8 +64,8 @@ inline void stream_numbers(int count, cookbook::Verdict& verdict) {
   while (const std::size_t length = stream->read({block.data(), random() % 100 + 1})) {
     for (std::size_t i = 0; i < length; ++i) wrong += block[i] != next++;
   }
-  verdict.equal("stream: exit code of the writer", exit_code_of(writer), 0);
-  verdict.equal("stream: numbers read, and how many of them wrong", std::vector<int>{next, wrong}, {count, 0});
+  checks.equal("stream: exit code of the writer", exit_code_of(writer), 0);
+  checks.equal("stream: numbers read, and how many of them wrong", std::vector<int>{next, wrong}, {count, 0});
 }
 
 /// A stream with the interface of a queue.
@@ -99,7 +99,7 @@ int lose_one_side(int rounds, bool producer_dies) {
       }
       return 0;
     });
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (line->popped <= round && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     const pid_t lost = producer_dies ? producer : consumer, other = producer_dies ? consumer : producer;
     check(kill(lost, SIGKILL), "kill");

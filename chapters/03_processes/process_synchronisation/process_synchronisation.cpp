@@ -3,7 +3,7 @@
 // Two processes meet at a barrier, two run as they come: the first two go on only when both are there. Lock, event,
 // condition, semaphore, recursive lock and barrier work between processes as between threads, in memory that they share
 // and made for it. What threads do not know: a process can be killed while it holds a lock. A robust mutex tells the
-// next one so, who repairs and goes on. The broken twin, process_synchronisation_stuck.cpp, waits for the dead.
+// next one so, who repairs and goes on. The pitfall, process_synchronisation_stuck.cpp, waits for the dead.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation
 // Run:     process_synchronisation [--late-ms N] [--phases N] [--processes N] [--rounds N]
@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "primitives.hpp"      // Condition, Event, Semaphore, Barrier
 #include "robust_mutex.hpp"    // RobustMutex, Hold
 #include "shared_memory.hpp"   // Shared
@@ -34,14 +34,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;  // the same for all processes of a machine
 
-constexpr int most_phases = 1000;
+constexpr int max_phases = 1000;
 
 struct Meeting {
   Barrier barrier{2};
   Semaphore printed{0};  // a permit for each of p3 and p4 that has printed
   Clock::time_point p2_began;
-  Clock::time_point arrived[2][most_phases], went_on[2][most_phases];  // p1 and p2
-  Clock::time_point stamped[2];                                        // p3 and p4
+  Clock::time_point arrived[2][max_phases], went_on[2][max_phases];  // p1 and p2
+  Clock::time_point stamped[2];                                      // p3 and p4
 };
 
 void print_time(const char* name) {
@@ -55,7 +55,7 @@ void print_time(const char* name) {
 int test_with_barrier(Meeting& meeting, int self, int phases) {
   for (int phase = 0; phase < phases; ++phase) {
     meeting.arrived[self][phase] = Clock::now();
-    if (meeting.barrier.wait_for(patience) != Barrier::Result::all_here) return 1;
+    if (meeting.barrier.wait_for(timeout) != Barrier::Result::all_here) return 1;
     meeting.went_on[self][phase] = Clock::now();
     if (phase == 0) print_time(self == 0 ? "p1 - test_with_barrier" : "p2 - test_with_barrier");
   }
@@ -69,20 +69,20 @@ void test_without_barrier(Meeting& meeting, int self) {
   meeting.printed.release();
 }
 
-void meet(int phases, std::chrono::milliseconds late, cookbook::Verdict& verdict) {
+void meet(int phases, std::chrono::milliseconds late, cookbook::Checks& checks) {
   const Shared<Meeting> meeting;
   const pid_t p1 = start_child([&] { return test_with_barrier(*meeting, 0, phases); });
   const pid_t p2 = start_child([&] {
     // Late on purpose: when p3 and p4 have printed, and then some time.
     meeting->p2_began = Clock::now();
-    for (int i = 0; i < 2; ++i) meeting->printed.acquire_for(patience);
+    for (int i = 0; i < 2; ++i) meeting->printed.acquire_for(timeout);
     std::this_thread::sleep_for(late);
     return test_with_barrier(*meeting, 1, phases);
   });
   const pid_t p3 = start_child([&] { test_without_barrier(*meeting, 0); });
   const pid_t p4 = start_child([&] { test_without_barrier(*meeting, 1); });
-  verdict.equal("exit codes of p1 to p4",
-                std::vector<int>{exit_code_of(p1), exit_code_of(p2), exit_code_of(p3), exit_code_of(p4)}, {0, 0, 0, 0});
+  checks.equal("exit codes of p1 to p4",
+               std::vector<int>{exit_code_of(p1), exit_code_of(p2), exit_code_of(p3), exit_code_of(p4)}, {0, 0, 0, 0});
 
   int too_early = 0;
   for (int phase = 0; phase < phases; ++phase) {
@@ -90,32 +90,32 @@ void meet(int phases, std::chrono::milliseconds late, cookbook::Verdict& verdict
     too_early += std::min(meeting->went_on[0][phase], meeting->went_on[1][phase]) < both_here;
   }
   const auto p2_came = meeting->arrived[1][0];
-  verdict.equal("phases in which p1 or p2 went on before both had come", too_early, 0);
-  verdict.that("p1 was held until p2 came, all the time that p2 was late",
-               meeting->went_on[0][0] >= p2_came && p2_came - meeting->p2_began >= late);
-  verdict.that("p3 and p4 waited for nobody", std::max(meeting->stamped[0], meeting->stamped[1]) < p2_came);
+  checks.equal("phases in which p1 or p2 went on before both had come", too_early, 0);
+  checks.that("p1 was held until p2 came, all the time that p2 was late",
+              meeting->went_on[0][0] >= p2_came && p2_came - meeting->p2_began >= late);
+  checks.that("p3 and p4 waited for nobody", std::max(meeting->stamped[0], meeting->stamped[1]) < p2_came);
 }
 
 /// Alone at a barrier for two; the other comes too late; both after a reset.
-void wait_in_vain(cookbook::Verdict& verdict) {
+void wait_in_vain(cookbook::Checks& checks) {
   const Shared<Barrier> barrier(2);
   const auto visit = [&](Duration limit) {
     return start_child([&barrier, limit] { return static_cast<int>(barrier->wait_for(limit)); });
   };
   const int alone = exit_code_of(visit(std::chrono::milliseconds(10)));
-  const int too_late = exit_code_of(visit(patience));
+  const int too_late = exit_code_of(visit(timeout));
   barrier->reset();
-  const pid_t one = visit(patience), two = visit(patience);
+  const pid_t one = visit(timeout), two = visit(timeout);
   std::vector<std::string> results;
   for (const int result : {alone, too_late, exit_code_of(one), exit_code_of(two)}) {
     results.push_back(std::vector<std::string>{"all here", "timed out", "broken"}.at(static_cast<std::size_t>(result)));
   }
-  verdict.equal("a barrier for two, for one alone, one later, two after a reset", results,
-                {"timed out", "broken", "all here", "all here"});
+  checks.equal("a barrier for two, for one alone, one later, two after a reset", results,
+               {"timed out", "broken", "all here", "all here"});
 }
 
 /// An owner is killed half-way through a transfer; others wait for its lock.
-void lose_the_owner(int processes, cookbook::Verdict& verdict) {
+void lose_the_owner(int processes, cookbook::Checks& checks) {
   struct Accounts {
     RobustMutex mutex;
     Event half_way;
@@ -129,7 +129,7 @@ void lose_the_owner(int processes, cookbook::Verdict& verdict) {
     accounts->half_way.set();
     for (;;) pause();
   });
-  const bool half_way = accounts->half_way.wait_for(patience);
+  const bool half_way = accounts->half_way.wait_for(timeout);
   const auto others = start_children(processes, [&](int) {
     Hold hold(accounts->mutex);
     if (hold.owner_died()) {
@@ -142,16 +142,16 @@ void lose_the_owner(int processes, cookbook::Verdict& verdict) {
     ++accounts->transfers;
   });
   check(kill(owner, SIGKILL), "kill");
-  verdict.equal("killed half-way through a transfer, with the lock: its exit code", exit_code_of(owner), -SIGKILL);
-  verdict.equal("others that failed", failed(others) + !half_way, 0L);
-  verdict.equal("others that got the lock", accounts->transfers, processes);
-  verdict.equal("others that were told, and repaired", accounts->told, 1);
-  verdict.equal("both accounts, the dead one's transfer included", std::vector<int>{accounts->first, accounts->second},
-                {60 - processes, 40 + processes});
+  checks.equal("killed half-way through a transfer, with the lock: its exit code", exit_code_of(owner), -SIGKILL);
+  checks.equal("others that failed", failed(others) + !half_way, 0L);
+  checks.equal("others that got the lock", accounts->transfers, processes);
+  checks.equal("others that were told, and repaired", accounts->told, 1);
+  checks.equal("both accounts, the dead one's transfer included", std::vector<int>{accounts->first, accounts->second},
+               {60 - processes, 40 + processes});
 }
 
 /// An owner is killed, and the next one gives the lock back as if nothing had happened.
-void repair_nothing(cookbook::Verdict& verdict) {
+void repair_nothing(cookbook::Checks& checks) {
   const Shared<RobustMutex> mutex;
   std::vector<std::string> fates;
   for (int i = 0; i < 4; ++i) {
@@ -166,24 +166,26 @@ void repair_nothing(cookbook::Verdict& verdict) {
     }));
     fates.push_back(code == -SIGKILL ? "killed" : code == 1 ? "told" : code == 2 ? "refused" : "unaware");
   }
-  verdict.equal("four owners of a lock that nobody repairs", fates, {"killed", "told", "refused", "refused"});
+  checks.equal("four owners of a lock that nobody repairs", fates, {"killed", "told", "refused", "refused"});
 }
 
-void measure_locks(const cookbook::Verdict& verdict) {
-  constexpr int rounds = 100'000;
+void measure_locks(const cookbook::Checks& checks) {
+  constexpr int locks = 100'000;
   std::thread([] {}).join();  // a program that never had a second thread locks without atomic operations
   std::mutex for_threads;
   const Shared<RobustMutex> for_processes;
   cookbook::Figures figures("lock and unlock, nobody else wants it", cookbook::cost("ns", 1e-9));
-  figures.add_peer("std::mutex", cookbook::measure([&] {
-                     for (int i = 0; i < rounds; ++i) const std::scoped_lock hold(for_threads);
-                   }),
-                   rounds);
-  figures.add("RobustMutex", cookbook::measure([&] {
-                for (int i = 0; i < rounds; ++i) const Hold hold(*for_processes);
-              }),
-              rounds);
-  figures.print(verdict);
+  figures.measure({{"std::mutex", locks,
+                    [&] {
+                      for (int i = 0; i < locks; ++i) const std::scoped_lock hold(for_threads);
+                    }},
+                   {"RobustMutex", locks,
+                    [&] {
+                      for (int i = 0; i < locks; ++i) const Hold hold(*for_processes);
+                    }}},
+                  9);
+  figures.times("std::mutex");
+  figures.print(checks);
 }
 
 }  // namespace
@@ -193,26 +195,26 @@ int main(int argc, char** argv) {
   long rounds = 1000;
   cookbook::Options options("Synchronise processes, and survive the death of one that holds a lock");
   options.add("late-ms", late_ms, "time that p2 comes late to the barrier", 0, 5000);
-  options.add("phases", phases, "how often p1 and p2 meet", 1, most_phases);
-  options.add("processes", processes, "processes that share each of the six primitives", 1, most_processes);
+  options.add("phases", phases, "how often p1 and p2 meet", 1, max_phases);
+  options.add("processes", processes, "processes that share each of the six primitives", 1, max_processes);
   options.add("rounds", rounds, "changes under the lock, visits under the semaphore, phases of the barrier, of each", 1,
               1'000'000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
-  meet(phases, std::chrono::milliseconds(late_ms), verdict);
-  wait_in_vain(verdict);
+  cookbook::Checks checks;
+  meet(phases, std::chrono::milliseconds(late_ms), checks);
+  wait_in_vain(checks);
 
-  lose_the_owner(processes, verdict);
-  repair_nothing(verdict);
+  lose_the_owner(processes, checks);
+  repair_nothing(checks);
 
-  check_lock(processes, rounds, verdict);
-  check_event(processes, verdict);
-  check_condition(processes, verdict);
-  check_semaphore(processes, rounds, verdict);
-  check_recursive_lock(verdict);
-  check_barrier(processes, rounds, verdict);
+  check_lock(processes, rounds, checks);
+  check_event(processes, checks);
+  check_condition(processes, checks);
+  check_semaphore(processes, rounds, checks);
+  check_recursive_lock(checks);
+  check_barrier(processes, rounds, checks);
 
-  measure_locks(verdict);
-  return verdict.exit_code();
+  measure_locks(checks);
+  return checks.exit_code();
 }

@@ -20,7 +20,7 @@
 #include "child.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "robust_mutex.hpp"  // check_error
+#include "cookbook/system_check.hpp"
 #include "shared_memory.hpp"
 
 namespace {

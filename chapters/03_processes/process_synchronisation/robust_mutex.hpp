@@ -5,16 +5,9 @@
 
 #include <cerrno>
 #include <mutex>
-#include <source_location>
 #include <stdexcept>
 
 #include "cookbook/system_check.hpp"
-
-/// Ends the program with exit code 3 if `error`, which a call of the pthread interface has returned, is not 0.
-inline void check_error(int error, const char* call, std::source_location where = std::source_location::current()) {
-  errno = error;
-  check(error == 0 ? 0 : -1, call, where);
-}
 
 /// A pthread mutex that works in memory shared by several processes, and survives the death of one that holds it. Taken
 /// and given back by a Hold.

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "child.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/checks.hpp"
 #include "primitives.hpp"
 #include "shared_memory.hpp"
 
-constexpr Duration patience = std::chrono::seconds(10);  // after so long a process that has not come is taken for dead
-constexpr int most_processes = 32;
+constexpr Duration timeout = std::chrono::seconds(10);  // after so long a process that has not come is taken for dead
+constexpr int max_processes = 32;
 
 /// Starts `count` children, with the highest number first; each does work(its number), from 0 on.
 template <typename Work>
@@ -28,7 +28,7 @@ inline long failed(const std::vector<pid_t>& children) {
 }
 
 /// Lock: no change of a plain variable is lost.
-inline void check_lock(int processes, long rounds, cookbook::Verdict& verdict) {
+inline void check_lock(int processes, long rounds, cookbook::Checks& checks) {
   struct Counter {
     RobustMutex mutex;
     long value = 0;
@@ -40,12 +40,12 @@ inline void check_lock(int processes, long rounds, cookbook::Verdict& verdict) {
       ++counter->value;
     }
   });
-  verdict.equal("lock: children that failed", failed(children), 0L);
-  verdict.equal("lock: changes that were lost", processes * rounds - counter->value, 0L);
+  checks.equal("lock: children that failed", failed(children), 0L);
+  checks.equal("lock: changes that were lost", processes * rounds - counter->value, 0L);
 }
 
 /// Event: nobody goes on before it is set, all do afterwards.
-inline void check_event(int processes, cookbook::Verdict& verdict) {
+inline void check_event(int processes, cookbook::Checks& checks) {
   struct Start {
     Semaphore here{0};
     Event event;
@@ -54,44 +54,44 @@ inline void check_event(int processes, cookbook::Verdict& verdict) {
   const Shared<Start> start;
   const auto children = start_children(processes, [&](int) {
     start->here.release();
-    if (!start->event.wait_for(patience)) return 1;
+    if (!start->event.wait_for(timeout)) return 1;
     ++start->gone;
     return 0;
   });
-  for (int i = 0; i < processes; ++i) start->here.acquire_for(patience);
+  for (int i = 0; i < processes; ++i) start->here.acquire_for(timeout);
   std::vector<int> gone = {start->gone};
   start->event.set();
-  verdict.equal("event: children that failed", failed(children), 0L);
+  checks.equal("event: children that failed", failed(children), 0L);
   gone.push_back(start->gone);
-  verdict.equal("event: gone on before it is set, and after", gone, {0, processes});
+  checks.equal("event: gone on before it is set, and after", gone, {0, processes});
   start->event.clear();
-  verdict.equal("event: waiting for it once it is cleared", start->event.wait_for(std::chrono::milliseconds(1)), false);
+  checks.equal("event: waiting for it once it is cleared", start->event.wait_for(std::chrono::milliseconds(1)), false);
 }
 
 /// Condition: each waits until the shared state is what it needs. Here they take turns, in whatever order they come.
-inline void check_condition(int processes, cookbook::Verdict& verdict) {
+inline void check_condition(int processes, cookbook::Checks& checks) {
   struct Row {
     RobustMutex mutex;
     Condition changed;
     int turn = 0;
-    int order[most_processes] = {};
+    int order[max_processes] = {};
   };
   const Shared<Row> row;
   const auto children = start_children(processes, [&](int self) {
     Hold hold(row->mutex);
-    if (!row->changed.wait_for(hold, patience, [&] { return row->turn == self; })) return 1;
+    if (!row->changed.wait_for(hold, timeout, [&] { return row->turn == self; })) return 1;
     row->order[row->turn++] = self;
     row->changed.notify_all();
     return 0;
   });
-  verdict.equal("condition: children that failed", failed(children), 0L);
+  checks.equal("condition: children that failed", failed(children), 0L);
   std::vector<int> ascending(static_cast<std::size_t>(processes));
   std::iota(ascending.begin(), ascending.end(), 0);
-  verdict.equal("condition: order of the turns", std::vector<int>(row->order, row->order + row->turn), ascending);
+  checks.equal("condition: order of the turns", std::vector<int>(row->order, row->order + row->turn), ascending);
 }
 
 /// Semaphore: no more holders at once than it has permits.
-inline void check_semaphore(int processes, long rounds, cookbook::Verdict& verdict) {
+inline void check_semaphore(int processes, long rounds, cookbook::Checks& checks) {
   constexpr int permits = 2;
   struct Room {
     Semaphore semaphore{permits};
@@ -100,7 +100,7 @@ inline void check_semaphore(int processes, long rounds, cookbook::Verdict& verdi
   const Shared<Room> room;
   const auto children = start_children(processes, [&](int) {
     for (long i = 0; i < rounds; ++i) {
-      if (!room->semaphore.acquire_for(patience)) return 1;
+      if (!room->semaphore.acquire_for(timeout)) return 1;
       const int inside = ++room->inside;
       for (int most = room->most; most < inside && !room->most.compare_exchange_weak(most, inside);) continue;
       --room->inside;
@@ -108,15 +108,15 @@ inline void check_semaphore(int processes, long rounds, cookbook::Verdict& verdi
     }
     return 0;
   });
-  verdict.equal("semaphore: children that failed", failed(children), 0L);
-  verdict.that("semaphore: never more than 2 inside", room->most <= permits);
+  checks.equal("semaphore: children that failed", failed(children), 0L);
+  checks.that("semaphore: never more than 2 inside", room->most <= permits);
   int left = 0;
   while (room->semaphore.acquire_for(Duration::zero())) ++left;
-  verdict.equal("semaphore: permits left", left, permits);
+  checks.equal("semaphore: permits left", left, permits);
 }
 
 /// Recursive lock: free for others only when given back as often as it was taken.
-inline void check_recursive_lock(cookbook::Verdict& verdict) {
+inline void check_recursive_lock(cookbook::Checks& checks) {
   const Shared<RobustMutex> mutex(PTHREAD_MUTEX_RECURSIVE);
   std::vector<int> got;
   const auto other_tries = [&] {
@@ -131,26 +131,26 @@ inline void check_recursive_lock(cookbook::Verdict& verdict) {
     other_tries();
   }
   other_tries();
-  verdict.equal("recursive lock: others that get it at depth 2, 1, 0", got, {0, 0, 1});
+  checks.equal("recursive lock: others that get it at depth 2, 1, 0", got, {0, 0, 1});
 }
 
 /// Barrier: nobody begins a phase before all have ended the last one.
-inline void check_barrier(int processes, long phases, cookbook::Verdict& verdict) {
+inline void check_barrier(int processes, long phases, cookbook::Checks& checks) {
   struct Phases {
     explicit Phases(int parties) : barrier(parties) {}
     Barrier barrier;
-    std::atomic<long> done[most_processes] = {};
+    std::atomic<long> done[max_processes] = {};
     std::atomic<long> behind = 0;
   };
   const Shared<Phases> shared(processes);
   const auto children = start_children(processes, [&](int self) {
     for (long phase = 1; phase <= phases; ++phase) {
       shared->done[self] = phase;
-      if (shared->barrier.wait_for(patience) != Barrier::Result::all_here) return 1;
+      if (shared->barrier.wait_for(timeout) != Barrier::Result::all_here) return 1;
       for (int i = 0; i < processes; ++i) shared->behind += shared->done[i] < phase;
     }
     return 0;
   });
-  verdict.equal("barrier: children that failed", failed(children), 0L);
-  verdict.equal("barrier: processes found a phase behind", shared->behind.load(), 0L);
+  checks.equal("barrier: children that failed", failed(children), 0L);
+  checks.equal("barrier: processes found a phase behind", shared->behind.load(), 0L);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "child.hpp"
@@ -68,45 +69,46 @@ double seconds_of(int workers, int operations, Open open, Operation operation) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-/// The timing of five such runs, after one that does not count.
+/// A row of a table: so many operations, shared by so many workers.
 template <typename Open, typename Operation>
-cookbook::Timing timing_of_workers(int workers, int operations, Open open, Operation operation) {
-  std::vector<double> seconds;
-  for (int run = 0; run <= 5; ++run) seconds.push_back(seconds_of(workers, operations, open, operation));
-  seconds.erase(seconds.begin());
-  return cookbook::timing_of(seconds);
+cookbook::Row row(const std::string& name, int workers, int operations, Open open, Operation operation) {
+  return {name, static_cast<double>(operations),
+          [=] { return seconds_of(workers, operations / workers, open, operation); }};
 }
 
-/// Adds the costs of get and set, for one worker and for four that share the operations.
+/// The rows of a map: get and set by one worker and by four that share the operations.
 template <typename Open>
-void add_map(cookbook::Figures& costs, int operations, Open open) {
+std::vector<cookbook::Row> rows_of_map(int operations, Open open) {
   const auto get = [](auto& map, long key) { cookbook::keep(map.get(key)); };
   const auto set = [](auto& map, long key) { map.set(key, 2 * key); };
   auto&& map = open();
   for (long key = 0; key < 4; ++key) set(map, key);
-  costs.add("get, 1 worker", timing_of_workers(1, operations, open, get), operations);
-  costs.add("set, 1 worker", timing_of_workers(1, operations, open, set), operations);
-  costs.add("get, 4 workers", timing_of_workers(4, operations / 4, open, get), operations);
-  costs.add("set, 4 workers", timing_of_workers(4, operations / 4, open, set), operations);
+  return {row("get, 1 worker", 1, operations, open, get), row("set, 1 worker", 1, operations, open, set),
+          row("get, 4 workers", 4, operations, open, get), row("set, 4 workers", 4, operations, open, set)};
 }
 
-inline void time_both(int operations, const cookbook::Verdict& verdict) {
+inline void time_both(int operations, const cookbook::Checks& checks) {
+  constexpr int rounds = 5;
   cookbook::Figures messages("an operation by a manager", cookbook::cost("us", 1e-6));
-  const auto trip = [](const Echo& echo, int) { echo.there_and_back(); };
-  messages.add_limit("message there and back, no map",
-                     timing_of_workers(
-                         1, operations, [] { return Echo(); }, trip),
-                     operations);
   const Manager manager;
-  add_map(messages, operations, [&] { return manager.connect(); });
-  messages.print(verdict);
+  std::vector<cookbook::Row> rows = rows_of_map(operations, [&] { return manager.connect(); });
+  const std::string trip = "message there and back, no map";
+  const auto there_and_back = [](const Echo& echo, int) { echo.there_and_back(); };
+  rows.insert(rows.begin(), row(
+                                trip, 1, operations, [] { return Echo(); }, there_and_back));
+  messages.measure(rows, rounds);
+  messages.percent_of(trip, "message");
+  messages.print(checks);
 
   cookbook::Figures locks("an operation in shared memory", cookbook::cost("ns", 1e-9));
   const Shared<SharedMap> map;
   const auto open = [&]() -> SharedMap& { return *map; };
-  const auto lock = [](SharedMap& locked, int) { const SharedMap::Hold hold(locked); };
   const int more = 500 * operations;  // since each takes so much less
-  locks.add_limit("lock alone, no map, 1 worker", timing_of_workers(1, more, open, lock), more);
-  add_map(locks, more, open);
-  locks.print(verdict);
+  rows = rows_of_map(more, open);
+  const std::string lock = "lock alone, no map, 1 worker";
+  rows.insert(rows.begin(),
+              row(lock, 1, more, open, [](SharedMap& locked, int) { const SharedMap::Hold hold(locked); }));
+  locks.measure(rows, rounds);
+  locks.percent_of(lock, "lock");
+  locks.print(checks);
 }

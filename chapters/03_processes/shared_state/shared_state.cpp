@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "manager.hpp"          // Manager, ManagedMap
 #include "operation_costs.hpp"  // time_both()
 #include "shared_map.hpp"       // SharedMap
@@ -33,7 +33,7 @@ constexpr long counter = 1000;  // a key that no worker has for its own
 
 /// Whether work() throws.
 template <typename Work>
-bool is_refused(Work work) {
+bool is_rejected(Work work) {
   try {
     work();
     return false;
@@ -44,8 +44,7 @@ bool is_refused(Work work) {
 
 /// What holds for both forms. `open` gives a process its access to the map: a connection, or the map itself.
 template <typename Open>
-void share_a_map(const std::string& form, int workers, long changes, bool aloud, Open open,
-                 cookbook::Verdict& verdict) {
+void share_a_map(const std::string& form, int workers, long changes, bool aloud, Open open, cookbook::Checks& checks) {
   const std::vector<int> codes = run_workers(workers, [&](long i) {
     auto&& map = open();
     map.set(i, 2 * i);
@@ -59,10 +58,10 @@ void share_a_map(const std::string& form, int workers, long changes, bool aloud,
   long sum = 0;
   for (long i = 0; i < workers; ++i) expected[i] = 2 * i;
   for (const auto& [key, value] : results) sum += value;
-  verdict.equal(form + "workers that have ended well", std::count(codes.begin(), codes.end(), 0), workers);
-  verdict.that(form + "the same pairs as in one process", results == expected);
-  verdict.equal(form + "sum of the values", sum, workers * (workers - 1L));
-  verdict.that(form + "a key that nobody has set is refused", is_refused([&] { map.get(counter); }));
+  checks.equal(form + "workers that have ended well", std::count(codes.begin(), codes.end(), 0), workers);
+  checks.that(form + "the same pairs as in one process", results == expected);
+  checks.equal(form + "sum of the values", sum, workers * (workers - 1L));
+  checks.that(form + "a key that nobody has set is rejected", is_rejected([&] { map.get(counter); }));
 
   // A get and its set are two operations. Here another process does both of its own in between.
   map.set(counter, 0);
@@ -72,7 +71,7 @@ void share_a_map(const std::string& form, int workers, long changes, bool aloud,
     other.set(counter, other.get(counter) + 1);
   });
   map.set(counter, seen + 1);
-  verdict.equal(form + "2 changes by get and set, one between the two steps of the other", map.get(counter), 1L);
+  checks.equal(form + "2 changes by get and set, one between the two steps of the other", map.get(counter), 1L);
 
   const long all = workers * changes;
   map.set(counter, 0);
@@ -80,14 +79,14 @@ void share_a_map(const std::string& form, int workers, long changes, bool aloud,
     auto&& own = open();
     for (long i = 0; i < changes; ++i) own.set(counter, own.get(counter) + 1);
   });
-  verdict.within(form + fmt::format("{} changes by get and set", all), map.get(counter), 1, all);
+  checks.within(form + fmt::format("{} changes by get and set", all), map.get(counter), 1, all);
 
   map.set(counter, 0);
   run_workers(workers, [&](int) {
     auto&& own = open();
     for (long i = 0; i < changes; ++i) own.add(counter, 1);
   });
-  verdict.equal(form + fmt::format("{} changes by add", all), map.get(counter), all);
+  checks.equal(form + fmt::format("{} changes by add", all), map.get(counter), all);
 }
 
 /// How many of a process's pieces of memory it shares with others and may write.
@@ -98,18 +97,18 @@ int shared_pieces(pid_t process) {
   return pieces;
 }
 
-void by_manager(int workers, long changes, cookbook::Verdict& verdict) {
+void by_manager(int workers, long changes, cookbook::Checks& checks) {
   Manager manager;
   const auto open = [&] { return manager.connect(); };
-  share_a_map("manager: ", workers, changes, true, open, verdict);
+  share_a_map("manager: ", workers, changes, true, open, checks);
 
   const std::vector<int> elsewhere = run_workers(workers, [&](int) {
     const pid_t owner = manager.connect().owner();
     return owner == manager.process() && owner != getpid() ? 0 : 1;
   });
-  verdict.equal("manager: workers that find the map in its process", std::count(elsewhere.begin(), elsewhere.end(), 0),
-                workers);
-  verdict.equal("manager: pieces of memory that it shares and may write", shared_pieces(manager.process()), 0);
+  checks.equal("manager: workers that find the map in its process", std::count(elsewhere.begin(), elsewhere.end(), 0),
+               workers);
+  checks.equal("manager: pieces of memory that it shares and may write", shared_pieces(manager.process()), 0);
 
   ManagedMap map = manager.connect();
   map.set(counter, 6);
@@ -117,38 +116,38 @@ void by_manager(int workers, long changes, cookbook::Verdict& verdict) {
   copy += 100;
   const long before = map.get(counter);
   map.set(counter, copy);
-  verdict.equal("manager: a value changed after get; before and after set", std::vector{before, map.get(counter)},
-                {6L, 106L});
+  checks.equal("manager: a value changed after get; before and after set", std::vector{before, map.get(counter)},
+               {6L, 106L});
 
   run_workers(1, [&](int) {
     const ManagedMap connected = manager.connect();
     raise(SIGKILL);
   });
-  verdict.equal("manager: the value when a worker has been killed", map.get(counter), 106L);
-  verdict.equal("manager: its exit code", manager.end(), 0);
-  verdict.that("manager: a request after its end is refused", is_refused([&] { map.get(counter); }));
+  checks.equal("manager: the value when a worker has been killed", map.get(counter), 106L);
+  checks.equal("manager: its exit code", manager.end(), 0);
+  checks.that("manager: a request after its end is rejected", is_rejected([&] { map.get(counter); }));
 }
 
-void in_shared_memory(int workers, long changes, cookbook::Verdict& verdict) {
+void in_shared_memory(int workers, long changes, cookbook::Checks& checks) {
   const Shared<SharedMap> map;
   const auto open = [&]() -> SharedMap& { return *map; };
-  share_a_map("shared memory: ", workers, 100 * changes, false, open, verdict);
+  share_a_map("shared memory: ", workers, 100 * changes, false, open, checks);
 
   map->set(counter, 6);
   run_workers(1, [&](int) { map->change(counter, [](long& value) { value += 100; }); });
-  verdict.equal("shared memory: a value that another process has changed in place", map->get(counter), 106L);
+  checks.equal("shared memory: a value that another process has changed in place", map->get(counter), 106L);
 
   run_workers(1, [&](int) { map->look(counter, [](const long&) { raise(SIGKILL); }); });
-  verdict.equal("shared memory: the value when a reader has been killed with the lock", map->get(counter), 106L);
+  checks.equal("shared memory: the value when a reader has been killed with the lock", map->get(counter), 106L);
   run_workers(1, [&](int) { map->change(counter, [](long&) { raise(SIGKILL); }); });
-  verdict.that("shared memory: refused when a worker has been killed within a change",
-               is_refused([&] { map->get(counter); }) && is_refused([&] { map->items(); }));
+  checks.that("shared memory: rejected when a worker has been killed within a change",
+              is_rejected([&] { map->get(counter); }) && is_rejected([&] { map->items(); }));
 
   const Shared<SharedMap> small;
   const auto fill = [&] {
     for (long key = 0; key < 10'000; ++key) small->set(key, 2 * key);
   };
-  verdict.that("shared memory: a key too many is refused, the others stay", is_refused(fill) && small->get(9) == 18);
+  checks.that("shared memory: a key too many is rejected, the others stay", is_rejected(fill) && small->get(9) == 18);
 }
 
 }  // namespace
@@ -164,9 +163,9 @@ int main(int argc, char** argv) {
   options.add("operations", operations, "operations to measure, 500 times as many in shared memory", 4, 100'000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
-  by_manager(workers, changes, verdict);
-  in_shared_memory(workers, changes, verdict);
-  time_both(operations, verdict);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  by_manager(workers, changes, checks);
+  in_shared_memory(workers, changes, checks);
+  time_both(operations, checks);
+  return checks.exit_code();
 }

@@ -9,7 +9,6 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
 // Run:     spawn_process [--children N] [--mebibytes N]       (with spawn_process_child in the same folder)
 
-#include <errno.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,9 +26,9 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "shared_memory.hpp"
 #include "smallest_program.hpp"
 #include "spoken_lines.hpp"
@@ -50,8 +49,8 @@ pid_t start_by_fork(int id) {
 pid_t start_by_spawn(std::string program, std::string argument) {
   char* const arguments[] = {program.data(), argument.data(), nullptr};
   pid_t child = 0;
-  errno = posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ);  // it returns the error
-  if (errno != 0) cookbook::system_refused("posix_spawn of " + program);
+  check_error(posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ),
+              ("posix_spawn of " + program).c_str());
   return child;
 }
 
@@ -155,27 +154,27 @@ int main(int argc, char** argv) {
   std::iota(all.begin(), all.end(), 0);
   const std::vector<int> all_zero(all.size());
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   for (const auto& [name, start] : {std::pair<const char*, Start>{"fork", start_by_fork}, {"posix_spawn", by_spawn}}) {
     for (const bool at_once : {true, false}) {
       cookbook::println("By {}, joined {}:", name, at_once ? "at once" : "when all are started");
       Round round = run_children(children, at_once, start);
       if (!at_once) std::ranges::sort(round.ids);
-      verdict.equal(at_once ? "ids" : "ids, sorted", round.ids, all);
+      checks.equal(at_once ? "ids" : "ids, sorted", round.ids, all);
       const int processes = static_cast<int>(round.processes.size());
-      verdict.equal("child processes, and how many at a time", std::vector{processes, round.at_the_same_time},
-                    {children, at_once ? 1 : children});
-      verdict.equal("exit codes", round.exit_codes, all_zero);
+      checks.equal("child processes, and how many at a time", std::vector{processes, round.at_the_same_time},
+                   {children, at_once ? 1 : children});
+      checks.equal("exit codes", round.exit_codes, all_zero);
     }
   }
 
-  verdict.equal("state of a child that ended, before and after its join", states_around_a_join(), {"Z", "none"});
-  verdict.equal("a child raised 41: global, shared, by message", raised_by_a_child(41), {41, 42, 42});
-  verdict.equal("children left", children_now(), 0);
-  if (verdict.passed()) {
+  checks.equal("state of a child that ended, before and after its join", states_around_a_join(), {"Z", "none"});
+  checks.equal("a child raised 41: global, shared, by message", raised_by_a_child(41), {41, 42, 42});
+  checks.equal("children left", children_now(), 0);
+  if (checks.passed()) {
     const smallest::Program smallest;
     print_start_costs(
-        mebibytes, [&] { return start_by_spawn(smallest.path(), ""); }, fork_nothing, verdict);
+        mebibytes, [&] { return start_by_spawn(smallest.path(), ""); }, fork_nothing, checks);
   }
-  return verdict.exit_code();
+  return checks.exit_code();
 }

@@ -29,8 +29,7 @@ void start_and_join(int id, int generation) {
               level = std::to_string(generation);
   char* const arguments[] = {program.data(), number.data(), level.data(), nullptr};
   pid_t child = 0;
-  errno = posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ);
-  if (errno != 0) cookbook::system_refused("posix_spawn");
+  check_error(posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ), "posix_spawn");
   exit_code_of(child);
 }
 

@@ -36,19 +36,17 @@ class UsedMemory {
 };
 
 /// Prints how long `spawn` and `fork` and the join of what they have started take, from this process with ever more
-/// memory in use, up to `mebibytes`. `spawn` from a process with nearly none is the limit.
+/// memory in use, up to `mebibytes`. All rows are compared with `spawn` from a process with nearly none.
 inline void print_start_costs(std::size_t mebibytes, const std::function<pid_t()>& spawn,
-                              const std::function<pid_t()>& fork, const cookbook::Verdict& verdict) {
-  const auto timing = [](const std::function<pid_t()>& start) {
-    return cookbook::measure([&] { exit_code_of(start()); }, 25);
-  };
+                              const std::function<pid_t()>& fork, const cookbook::Checks& checks) {
   cookbook::Figures figures("started and joined, from a parent with", cookbook::cost("us", 1e-6));
   for (const std::size_t size : std::set{std::size_t{0}, mebibytes / 16, mebibytes / 4, mebibytes}) {
     const UsedMemory memory(size << 20);
     const std::string name = fmt::format("{:>4} MiB in use: ", size);
-    const auto add_spawn = size == 0 ? &cookbook::Figures::add_limit : &cookbook::Figures::add;
-    (figures.*add_spawn)(name + "posix_spawn", timing(spawn), 1);
-    figures.add(name + "fork", timing(fork), 1);
+    figures.measure(
+        {{name + "posix_spawn", 1, [&] { exit_code_of(spawn()); }}, {name + "fork", 1, [&] { exit_code_of(fork()); }}},
+        25);
   }
-  figures.print(verdict);
+  figures.percent_of("   0 MiB in use: posix_spawn", "first row");
+  figures.print(checks);
 }

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "future.hpp"
 #include "loop_time.hpp"
 
@@ -98,7 +98,7 @@ std::string outcome(const Text& future) {
   return text.empty() ? error : text;
 }
 
-void try_states(cookbook::Verdict& verdict) {
+void try_states(cookbook::Checks& checks) {
   asio::io_context loop(1);
   const auto let_run = [&] { loop.restart(), loop.poll(); };
   const std::exception_ptr trouble = std::make_exception_ptr(std::runtime_error("no such file"));
@@ -106,39 +106,39 @@ void try_states(cookbook::Verdict& verdict) {
   const auto hear = Text::callback([&](Text future) { heard.push_back(outcome(future)); });
 
   Text value(loop);
-  verdict.equal("reading before it is done", thrown_by([&] { value.result(); }), "the future has no result yet");
+  checks.equal("reading before it is done", thrown_by([&] { value.result(); }), "the future has no result yet");
   value.add_done_callback(hear);
   value.set_result("seven");
-  verdict.equal("callbacks called by set_result itself", heard.size(), 0U);
+  checks.equal("callbacks called by set_result itself", heard.size(), 0U);
   let_run();
   let_run();
-  verdict.equal("called by the loop", heard, {"seven"});
-  verdict.equal("setting a result twice", thrown_by([&] { value.set_result("8"); }), "the future is done already");
-  verdict.equal("setting an exception then", thrown_by([&] { value.set_exception(trouble); }),
-                "the future is done already");
-  verdict.equal("cancelling it then", value.cancel(), false);
+  checks.equal("called by the loop", heard, {"seven"});
+  checks.equal("setting a result twice", thrown_by([&] { value.set_result("8"); }), "the future is done already");
+  checks.equal("setting an exception then", thrown_by([&] { value.set_exception(trouble); }),
+               "the future is done already");
+  checks.equal("cancelling it then", value.cancel(), false);
   value.add_done_callback(hear);
   let_run();
-  verdict.equal("a callback that is added late hears it too", heard, {"seven", "seven"});
+  checks.equal("a callback that is added late hears it too", heard, {"seven", "seven"});
 
   heard.clear();
   Text failed(loop), dropped(loop), unheard(loop);
   failed.add_done_callback(hear);
   failed.set_exception(trouble);
   dropped.add_done_callback(hear);
-  verdict.equal("cancelling a pending one", dropped.cancel(), true);
+  checks.equal("cancelling a pending one", dropped.cancel(), true);
   unheard.add_done_callback(hear);
   unheard.add_done_callback(hear);
-  verdict.equal("callbacks removed", unheard.remove_done_callback(hear), 2U);
+  checks.equal("callbacks removed", unheard.remove_done_callback(hear), 2U);
   unheard.set_result("nobody hears it");
   let_run();
-  verdict.equal("heard of an exception, a cancellation, nothing", heard, {"no such file", "the future was cancelled"});
-  verdict.equal("setting the result of a cancelled one", thrown_by([&] { dropped.set_result("9"); }),
-                "the future is done already");
+  checks.equal("heard of an exception, a cancellation, nothing", heard, {"no such file", "the future was cancelled"});
+  checks.equal("setting the result of a cancelled one", thrown_by([&] { dropped.set_result("9"); }),
+               "the future is done already");
 }
 
 /// A coroutine that awaits a future goes on with its result or with its exception. So does a thread, by std::future.
-void try_awaiting(cookbook::Verdict& verdict) {
+void try_awaiting(cookbook::Checks& checks) {
   asio::io_context loop(1);
   Text value(loop), failed(loop), dropped(loop);
   std::future<std::string> got = asio::co_spawn(loop, value.wait(), asio::use_future);
@@ -150,10 +150,10 @@ void try_awaiting(cookbook::Verdict& verdict) {
   failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
   dropped.cancel();
   loop.run();
-  verdict.equal("a coroutine waits for the future", all_wait, true);
-  verdict.equal("and goes on with the result", got.get(), "seven");
-  verdict.equal("or with the exception", thrown_by([&] { error.get(); }), "no such file");
-  verdict.equal("or with the cancellation", thrown_by([&] { cancelled.get(); }), "the future was cancelled");
+  checks.equal("a coroutine waits for the future", all_wait, true);
+  checks.equal("and goes on with the result", got.get(), "seven");
+  checks.equal("or with the exception", thrown_by([&] { error.get(); }), "no such file");
+  checks.equal("or with the cancellation", thrown_by([&] { cancelled.get(); }), "the future was cancelled");
 }
 
 }  // namespace
@@ -178,13 +178,13 @@ int main(int argc, char** argv) {
   cookbook::println("sleeping {} s and {} s", exchanged.first_delay, exchanged.second_delay);
   const Delivered other_order = deliver(exchanged, second, true);
 
-  cookbook::Verdict verdict;
-  verdict.that("they come by the delays", one_order.results == without_futures(setting));
-  verdict.that("and by the exchanged delays", other_order.results == without_futures(exchanged));
-  verdict.that("at equal delays, by the beginning", deliver(equal, at_once, false).results == without_futures(equal));
-  verdict.equal("seconds until the last", deliver(setting, at_once, false).seconds,
-                std::max(setting.first_delay, setting.second_delay));
-  try_states(verdict);
-  try_awaiting(verdict);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  checks.that("they come by the delays", one_order.results == without_futures(setting));
+  checks.that("and by the exchanged delays", other_order.results == without_futures(exchanged));
+  checks.that("at equal delays, by the beginning", deliver(equal, at_once, false).results == without_futures(equal));
+  checks.equal("seconds until the last", deliver(setting, at_once, false).seconds,
+               std::max(setting.first_delay, setting.second_delay));
+  try_states(checks);
+  try_awaiting(checks);
+  return checks.exit_code();
 }

@@ -72,18 +72,9 @@ class Future {
   /// Takes back `callback`, however often it was added, unless it is on its way already; says how often.
   std::size_t remove_done_callback(const Callback& callback) { return std::erase(state_->callbacks, callback); }
 
-  /// Suspends a coroutine until the future is done, then gives the value or throws, as result() does.
-  boost::asio::awaitable<Value> wait() const {
-    Future self = *this;
-    if (!done()) {
-      // Shared with the callback, which comes even if the coroutine has been given up and its frame is gone.
-      const auto bell = std::make_shared<boost::asio::steady_timer>(state_->loop, never);
-      self.add_done_callback(callback([bell](Future) { bell->cancel(); }));
-      boost::system::error_code rung;
-      co_await bell->async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, rung));
-    }
-    co_return self.result();
-  }
+  /// Suspends a coroutine until the future is done, then gives the value or throws, as result() does. If the coroutine
+  /// is cancelled meanwhile, throws operation_aborted.
+  boost::asio::awaitable<Value> wait() const { return wait_for(*this); }
 
  private:
   struct State {
@@ -99,6 +90,19 @@ class Future {
 
   static void need(bool holds, const char* otherwise) {
     if (!holds) throw InvalidState(otherwise);
+  }
+
+  /// A coroutine keeps its parameters, but not its object: a Future may be gone before wait() begins to run.
+  static boost::asio::awaitable<Value> wait_for(Future self) {
+    if (!self.done()) {
+      // Shared with the callback, which comes even if the coroutine has been given up and its frame is gone.
+      const auto bell = std::make_shared<boost::asio::steady_timer>(self.state_->loop, never);
+      self.add_done_callback(callback([bell](Future) { bell->cancel(); }));
+      boost::system::error_code rung;
+      co_await bell->async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, rung));
+      if (!self.done()) throw boost::system::system_error(rung);
+    }
+    co_return self.result();
   }
 
   /// Never calls them itself: who sets a result is in the middle of something.

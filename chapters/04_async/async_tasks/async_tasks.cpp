@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "costs.hpp"
 #include "loop_time.hpp"
 
@@ -155,17 +155,17 @@ int main(int argc, char** argv) {
   time_of_sequence.run();
 
   const int sleeps = std::max(sizes.factorial - 1, 0) + sizes.fibonacci + sizes.k;
-  cookbook::Verdict verdict;
-  verdict.equal("results", results, without_coroutines(sizes));
-  verdict.equal("results on the virtual clock", again, results);
-  verdict.equal("results one after another", one_by_one, results);
-  verdict.equal("lines", trace.lines.size(), static_cast<std::size_t>(sleeps + 3));
-  verdict.that("they are in turn", trace.lines == dealt_out(sequence.lines));
-  verdict.that("in turn on the virtual clock too", tasks.lines == trace.lines);
-  verdict.equal("sleeps", trace.sleeps, sleeps);
-  verdict.equal("threads", trace.threads.size(), 1U);
-  verdict.equal("seconds one after another", time_of_sequence.now(), sleeps);
-  verdict.equal("seconds as tasks", time_of_tasks.now(), std::max({sizes.factorial - 1, sizes.fibonacci, sizes.k}));
-  print_costs(verdict);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  checks.equal("results", results, without_coroutines(sizes));
+  checks.equal("results on the virtual clock", again, results);
+  checks.equal("results one after another", one_by_one, results);
+  checks.equal("lines", trace.lines.size(), static_cast<std::size_t>(sleeps + 3));
+  checks.that("they are in turn", trace.lines == dealt_out(sequence.lines));
+  checks.that("in turn on the virtual clock too", tasks.lines == trace.lines);
+  checks.equal("sleeps", trace.sleeps, sleeps);
+  checks.equal("threads", trace.threads.size(), 1U);
+  checks.equal("seconds one after another", time_of_sequence.now(), sleeps);
+  checks.equal("seconds as tasks", time_of_tasks.now(), std::max({sizes.factorial - 1, sizes.fibonacci, sizes.k}));
+  print_costs(checks);
+  return checks.exit_code();
 }

@@ -83,15 +83,17 @@ inline void thread_switches(int count) {
   }
 }
 
-inline void print_costs(const cookbook::Verdict& verdict) {
-  if (!verdict.passed()) return;
+inline void print_costs(const cookbook::Checks& checks) {
+  if (!checks.passed()) return;
   constexpr int many = 20'000, few = 200;
   cookbook::Figures costs("stop and go on", cookbook::cost("ns", 1e-9));
-  costs.add_limit("bare coroutine, resume()", cookbook::measure([] { bare_resumes(many); }, 7), many);
-  costs.add("co_await a coroutine that returns", cookbook::measure([] { run_on_a_loop(awaits(many)); }, 7), many);
-  costs.add("callback by asio::post", cookbook::measure([] { callbacks(many); }, 7), many);
-  costs.add("co_await asio::post", cookbook::measure([] { run_on_a_loop(turns_of_the_loop(many)); }, 7), many);
-  costs.add("co_await a timer due at once", cookbook::measure([] { run_on_a_loop(sleeps(few)); }, 7), few);
-  costs.add("another thread, by semaphores", cookbook::measure([] { thread_switches(few); }, 7), few);
-  costs.print(verdict);
+  costs.percent_of("bare coroutine, resume()", "bare");
+  costs.measure({{"bare coroutine, resume()", many, [] { bare_resumes(many); }},
+                 {"co_await a coroutine that returns", many, [] { run_on_a_loop(awaits(many)); }},
+                 {"callback by asio::post", many, [] { callbacks(many); }},
+                 {"co_await asio::post", many, [] { run_on_a_loop(turns_of_the_loop(many)); }},
+                 {"co_await a timer due at once", few, [] { run_on_a_loop(sleeps(few)); }},
+                 {"another thread, by semaphores", few, [] { thread_switches(few); }}},
+                7);
+  costs.print(checks);
 }

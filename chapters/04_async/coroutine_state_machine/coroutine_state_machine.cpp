@@ -18,9 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/system_check.hpp"
 #include "loop_time.hpp"
 #include "machine.hpp"
 
@@ -81,7 +82,7 @@ asio::awaitable<void> run(Machine& machine) {
 int random_bit(std::mt19937_64& random) { return static_cast<int>(random() >> 63); }
 
 /// The machine of the source, with its output; `draw` gives the bits. Checks its path.
-void run_aloud(cookbook::Verdict& verdict, const std::function<int()>& draw, std::chrono::milliseconds second) {
+void run_aloud(cookbook::Checks& checks, const std::function<int()>& draw, std::chrono::milliseconds second) {
   asio::io_context loop(1);
   LoopTime time(loop, second);
   std::string bits;
@@ -94,8 +95,8 @@ void run_aloud(cookbook::Verdict& verdict, const std::function<int()>& draw, std
 
   cookbook::println("Resume of the Transition :");
   for (const std::string& line : lines) cookbook::println("{}", line);
-  verdict.equal("transitions", lines.size(), bits.size());
-  verdict.that("they are those of the table", lines == by_the_table(bits));
+  checks.equal("transitions", lines.size(), bits.size());
+  checks.that("they are those of the table", lines == by_the_table(bits));
 }
 
 /// Runs a machine that neither sleeps nor prints, on a loop of its own.
@@ -106,7 +107,7 @@ void run_silently(Machine& machine) {
 }
 
 /// With fair bits the visits to States 1 to 3 have mean 6 and variance 22, and a quarter of the runs has only two.
-void run_often(cookbook::Verdict& verdict, std::uint64_t seed, int runs) {
+void run_often(cookbook::Checks& checks, std::uint64_t seed, int runs) {
   std::mt19937_64 random(seed);
   long visits = 0, shortest = 0;
   for (int i = 0; i < runs; ++i) {
@@ -117,14 +118,13 @@ void run_often(cookbook::Verdict& verdict, std::uint64_t seed, int runs) {
     if (moves == 3) ++shortest;
   }
   const double off = 6.5 / std::sqrt(runs);  // six and a half standard errors, over the standard deviation
-  verdict.within("visits in a random run, on average", static_cast<double>(visits) / runs, 6 - 4.7 * off,
-                 6 + 4.7 * off);
-  verdict.within("share of runs with two visits", static_cast<double>(shortest) / runs, 0.25 - 0.434 * off,
-                 0.25 + 0.434 * off);
+  checks.within("visits in a random run, on average", static_cast<double>(visits) / runs, 6 - 4.7 * off, 6 + 4.7 * off);
+  checks.within("share of runs with two visits", static_cast<double>(shortest) / runs, 0.25 - 0.434 * off,
+                0.25 + 0.434 * off);
 }
 
 /// To and fro between States 1 and 2, then over State 3 to the end.
-void run_long(cookbook::Verdict& verdict, long transitions) {
+void run_long(cookbook::Checks& checks, long transitions) {
   long drawn = 0, moves = 0;
   const auto draw = [&] {
     const long i = drawn++;  // at an odd one the machine is in State 1
@@ -134,18 +134,18 @@ void run_long(cookbook::Verdict& verdict, long transitions) {
   Machine machine{draw, [&](State, State) { ++moves; }};
   const auto peak_memory = [] {
     rusage usage = {};
-    if (getrusage(RUSAGE_SELF, &usage) != 0) cookbook::system_refused("getrusage");
+    check(getrusage(RUSAGE_SELF, &usage), "getrusage");
     return usage.ru_maxrss;
   };
   const long before = peak_memory();
   run_silently(machine);
-  verdict.equal("transitions of a long run", moves, transitions);
-  verdict.equal("states alive at once", machine.most_alive, 1);
-  verdict.that("it took less than 2 MiB of memory", peak_memory() - before < 2048);
+  checks.equal("transitions of a long run", moves, transitions);
+  checks.equal("states alive at once", machine.max_alive, 1);
+  checks.that("it took less than 2 MiB of memory", peak_memory() - before < 2048);
 }
 
 /// Two machines on one loop, on a virtual clock: one runs while the other sleeps.
-void run_two(cookbook::Verdict& verdict) {
+void run_two(cookbook::Checks& checks) {
   asio::io_context loop(1);
   LoopTime time(loop, std::chrono::milliseconds(0));
   std::vector<std::string> left;
@@ -157,8 +157,8 @@ void run_two(cookbook::Verdict& verdict) {
   asio::co_spawn(loop, run(a), asio::detached);
   asio::co_spawn(loop, run(b), asio::detached);
   time.run();
-  verdict.equal("two machines take turns", fmt::format("{}", fmt::join(left, " ")), "a0 b0 a1 b2 a3 b3");
-  verdict.equal("seconds for both", time.now(), 3.0);
+  checks.equal("two machines take turns", fmt::format("{}", fmt::join(left, " ")), "a0 b0 a1 b2 a3 b3");
+  checks.equal("seconds for both", time.now(), 3.0);
 }
 
 }  // namespace
@@ -180,14 +180,14 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   std::mt19937_64 random(seed);
   std::size_t drawn = 0;
   run_aloud(
-      verdict, [&] { return bits == "random" ? random_bit(random) : bits[drawn++] - '0'; },
+      checks, [&] { return bits == "random" ? random_bit(random) : bits[drawn++] - '0'; },
       std::chrono::milliseconds(second_ms));
-  run_two(verdict);
-  run_often(verdict, seed, runs);
-  run_long(verdict, transitions);
-  return verdict.exit_code();
+  run_two(checks);
+  run_often(checks, seed, runs);
+  run_long(checks, transitions);
+  return checks.exit_code();
 }

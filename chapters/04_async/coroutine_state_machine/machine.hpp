@@ -40,7 +40,7 @@ struct Machine {
   LoopTime* time = nullptr;                 ///< none: the states do not sleep
   bool aloud = false;
   int alive = 0;  ///< state coroutines that have begun and not ended
-  int most_alive = 0;
+  int max_alive = 0;
 
   void say(const char* text) const {
     if (aloud) cookbook::println("{}", text);
@@ -49,7 +49,7 @@ struct Machine {
 
 /// Stands in each state, to count it while it is alive.
 struct Alive {
-  explicit Alive(Machine& m) : machine(m) { machine.most_alive = std::max(machine.most_alive, ++machine.alive); }
+  explicit Alive(Machine& m) : machine(m) { machine.max_alive = std::max(machine.max_alive, ++machine.alive); }
   Alive(const Alive&) = delete;
   Alive& operator=(const Alive&) = delete;
   ~Alive() { --machine.alive; }

@@ -14,12 +14,7 @@
 #include <system_error>
 #include <utility>
 
-/// Throws what errno says if `result` is -1, else returns it.
-template <typename Result>
-Result socket_check(Result result, const char* call) {
-  if (result == Result(-1)) throw std::system_error(errno, std::generic_category(), call);
-  return result;
-}
+#include "cookbook/system_check.hpp"
 
 inline sockaddr_in loop_back(unsigned short port) {
   sockaddr_in address = {};
@@ -32,23 +27,27 @@ inline sockaddr_in loop_back(unsigned short port) {
 /// A small message goes out at once, instead of waiting for the acknowledgement of the one before (Nagle's rule).
 inline void send_at_once(int socket) {
   const int yes = 1;
-  socket_check(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "setsockopt");
+  check(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "setsockopt");
 }
 
 /// A connection to a server on this machine.
 class Client {
  public:
-  explicit Client(unsigned short port)
-      : socket_(socket_check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")) {
+  /// Throws std::system_error if no server lets it in.
+  explicit Client(unsigned short port) : socket_(check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")) {
     // A small buffer, so that a client that does not read is soon felt by the server.
     const int bytes = 1 << 16;
-    socket_check(setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes), "setsockopt");
+    check(setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes), "setsockopt");
     const sockaddr_in address = loop_back(port);
-    socket_check(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), "connect");
+    if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      const int reason = errno;
+      close(socket_);
+      throw std::system_error(reason, std::generic_category(), "connect");
+    }
     send_at_once(socket_);
     // A server that does not answer is a finding, not a reason to wait for ever.
     const timeval limit = {10, 0};
-    socket_check(setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), "setsockopt");
+    check(setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), "setsockopt");
   }
 
   Client(Client&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
@@ -105,7 +104,7 @@ class Client {
   /// Breaks the connection without a farewell: the server gets a reset.
   void reset() {
     const linger at_once = {1, 0};
-    setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    check(setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), "setsockopt");
     close(std::exchange(socket_, -1));
   }
 

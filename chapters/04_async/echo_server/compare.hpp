@@ -6,13 +6,13 @@
 
 #include <ctime>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "clients.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/pin.hpp"
 #include "epoll_echo.hpp"
 #include "running.hpp"
 #include "trials.hpp"
@@ -21,88 +21,75 @@
 inline double processor_seconds(pthread_t thread) {
   clockid_t clock = {};
   timespec time = {};
-  pthread_getcpuclockid(thread, &clock);
-  clock_gettime(clock, &time);
+  check_error(pthread_getcpuclockid(thread, &clock), "pthread_getcpuclockid");
+  check(clock_gettime(clock, &time), "clock_gettime");
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Keeps a thread on one processor, where it does not interrupt others when it is woken. Else chance decides whether
-/// client and server share a processor; and if they do, the scheduler lets whichever has used less time interrupt the
-/// other one, which adds changes between the two to every difference.
-inline void keep_on(int processor, pthread_t thread) {
-  cpu_set_t chosen;
-  CPU_ZERO(&chosen);
-  CPU_SET(processor, &chosen);
-  pthread_setaffinity_np(thread, sizeof chosen, &chosen);
+/// Keeps this thread, and those that it makes from now on, on one processor, where they do not interrupt one another
+/// when they are woken. Else chance decides whether client and server share a processor; and if they do, the scheduler
+/// lets whichever has used less time interrupt the other one, which adds changes between the two to every difference.
+inline void share_one_processor() {
+  cookbook::pin(0);
   const sched_param none = {};
-  pthread_setschedparam(thread, SCHED_BATCH, &none);
+  check(sched_setscheduler(0, SCHED_BATCH, &none), "sched_setscheduler");
 }
 
+/// One run of put_load().
 struct Load {
-  std::vector<double> seconds;    ///< a run each
-  std::vector<double> processor;  ///< of these, the server's thread was on a processor
-  bool right = true;              ///< whether every answer was the message
+  double seconds;
+  double processor;  ///< of these, the server's thread was on a processor
 };
 
-/// One run: `rounds` times a message of 64 bytes on each of `connections`, all sent before the first is received.
+/// `rounds` times a message of 64 bytes on each of `connections`, all sent before the first is received. Sets `right`
+/// to false if an answer is not the message.
 template <typename Server>
-void put_load(Running<Server>& running, int connections, int rounds, Load& load) {
+Load put_load(Running<Server>& running, int connections, int rounds, bool& right) {
   const std::string message(64, 'm');
   std::vector<Client> clients;
   for (int i = 0; i < connections; ++i) {
     clients.emplace_back(running.server.port());
-    load.right = echoes(clients.back(), message) && load.right;
+    right = echoes(clients.back(), message) && right;
   }
   const double before = processor_seconds(running.thread.native_handle());
   const cookbook::Stopwatch watch;
   for (int i = 0; i < rounds; ++i) {
     for (Client& client : clients) client.send(message);
-    for (Client& client : clients) load.right = client.receive(message.size()) == message && load.right;
+    for (Client& client : clients) right = client.receive(message.size()) == message && right;
   }
-  load.seconds.push_back(watch.seconds());
-  load.processor.push_back(processor_seconds(running.thread.native_handle()) - before);
+  return {watch.seconds(), processor_seconds(running.thread.native_handle()) - before};
 }
 
-/// Puts load on four servers in turn, so that all meet the same disturbances, and prints what each can do. Client and
-/// servers share one processor.
+/// Puts load on four servers in turn, and prints what each can do. Client and servers share one processor.
 template <typename Plain, typename Sturdy>
-void compare(cookbook::Verdict& verdict) {
+void compare(cookbook::Checks& checks) {
+  share_one_processor();
   Running<EpollLoop> loop;
   Running<EpollCoroutines> bare;
   Running<Plain> plain;
-  Running<Sturdy> sturdy(0, patient, most_clients);
-  const int here = sched_getcpu();
-  keep_on(here, pthread_self());
-  for (std::jthread* server : {&loop.thread, &bare.thread, &plain.thread, &sturdy.thread}) {
-    keep_on(here, server->native_handle());
-  }
+  Running<Sturdy> sturdy(0, long_timeout, default_max_clients);
 
-  std::vector<cookbook::Figures> rates, times;
   bool right = true;
-  for (const auto& [connections, rounds] : {std::pair(1, 500), std::pair(16, 50), std::pair(128, 7)}) {
-    Load loads[4];
-    for (int i = 0; i < 7; ++i) {
-      put_load(loop, connections, rounds, loads[0]);
-      put_load(bare, connections, rounds, loads[1]);
-      put_load(plain, connections, rounds, loads[2]);
-      put_load(sturdy, connections, rounds, loads[3]);
-    }
-    for (const Load& load : loads) right = right && load.right;
-
-    const double messages = connections * rounds;
-    const auto fill = [&](cookbook::Figures& table, std::vector<double> Load::*seconds) {
-      table.add_peer("epoll loop", cookbook::timing_of(loads[0].*seconds), messages);
-      table.add("coroutines on epoll", cookbook::timing_of(loads[1].*seconds), messages);
-      table.add("plain server on Asio", cookbook::timing_of(loads[2].*seconds), messages);
-      table.add("sturdy server on Asio", cookbook::timing_of(loads[3].*seconds), messages);
+  const auto measure = [&](const std::string& title, const cookbook::Unit& unit, int connections, int rounds,
+                           double Load::*seconds) {
+    const auto row = [&](const char* name, auto& server) {
+      return cookbook::Row(name, connections * rounds,
+                           [=, &server, &right] { return put_load(server, connections, rounds, right).*seconds; });
     };
-    rates.emplace_back(fmt::format("messages, {} connected", connections), cookbook::rate("/s", 1));
-    fill(rates.back(), &Load::seconds);
-    if (connections != 16) continue;
-    times.emplace_back("server's processor time a message, 16 connected", cookbook::cost("us", 1e-6));
-    fill(times.back(), &Load::processor);
+    cookbook::Figures figures(title, unit);
+    figures.times("epoll loop");
+    figures.measure({row("epoll loop", loop), row("coroutines on epoll", bare), row("plain server on Asio", plain),
+                     row("sturdy server on Asio", sturdy)},
+                    7);
+    return figures;
+  };
+  std::vector<cookbook::Figures> tables;
+  for (const auto& [connections, rounds] : {std::pair(1, 500), std::pair(16, 50), std::pair(128, 7)}) {
+    tables.push_back(measure(fmt::format("messages, {} connected", connections), cookbook::rate("/s", 1), connections,
+                             rounds, &Load::seconds));
   }
-  verdict.that("all messages under load came back", right);
-  for (const cookbook::Figures& table : rates) table.print(verdict);
-  for (const cookbook::Figures& table : times) table.print(verdict);
+  tables.push_back(
+      measure("server's processor time a message, 16 connected", cookbook::cost("us", 1e-6), 16, 50, &Load::processor));
+  checks.that("all messages under load came back", right);
+  for (const cookbook::Figures& table : tables) table.print(checks);
 }

@@ -2,12 +2,12 @@
 //
 // A server that sends back what it gets, to many clients at once, in one thread: each client has a coroutine, and the
 // event loop of Boost.Asio gives the thread to whichever has something to do. PlainServer below is all there is to it.
-// SturdyServer (sturdy_server.hpp) is the same for the open world: time-outs, limits, a clean end. The program tries it
+// SturdyServer (sturdy_server.hpp) is the same for the open world: timeouts, limits, a clean end. The program tries it
 // with clients that are many, slow, silent, rude or gone (trials.hpp), then measures both beside servers on bare epoll
 // (compare.hpp). With --serve the sturdy server runs alone until SIGTERM or SIGINT.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/echo_server/echo_server.cpp common/cookbook/*.cpp -lfmt -pthread -o echo_server
-// Run:     echo_server [--clients N] [--serve [--port N] [--silence-ms N] [--most N]]
+// Run:     echo_server [--clients N] [--serve [--port N] [--timeout-ms N] [--max-clients N]]
 
 #include <sys/resource.h>
 
@@ -16,9 +16,9 @@
 #include <chrono>
 
 #include "compare.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "sturdy_server.hpp"
 #include "trials.hpp"
 
@@ -63,13 +63,12 @@ class PlainServer {
   tcp::acceptor acceptor_{loop_, {asio::ip::address_v4::loopback(), 0}};
 };
 
-int serve(unsigned short port, std::chrono::milliseconds silence, std::size_t most) {
-  SturdyServer server(port, silence, most);
+int serve(unsigned short port, std::chrono::milliseconds timeout, std::size_t max_clients) {
+  SturdyServer server(port, timeout, max_clients);
   server.drain_on_signals();
   cookbook::println("listening on 127.0.0.1:{}", server.port());
   server.run();
-  cookbook::println("drained: {} served, {} shut out, {} turned away", server.served, server.shut_out,
-                    server.turned_away);
+  cookbook::println("drained: {} served, {} timed out, {} rejected", server.served, server.timed_out, server.rejected);
   return 0;
 }
 
@@ -78,29 +77,29 @@ int serve(unsigned short port, std::chrono::milliseconds silence, std::size_t mo
 int main(int argc, char** argv) {
   bool alone = false;
   unsigned short port = 0;
-  int clients = 1000, silence = 30'000;
-  std::size_t most = most_clients;
+  int clients = 1000, timeout = 30'000;
+  std::size_t max_clients = default_max_clients;
   cookbook::Options options("Serve many clients in one thread, a coroutine each");
   options.add("clients", clients, "clients at once in the self-test", 1, 5000);
   options.add_flag("serve", alone, "run the server alone until SIGTERM or SIGINT; the options below are for that");
   options.add("port", port, "port to listen on; 0 for a free one", 0, 65'535);
-  options.add("silence-ms", silence, "milliseconds after which a client that moves no byte is shut out", 4, 86'400'000);
-  options.add("most", most, "clients at once; one more is turned away", 1, 100'000);
+  options.add("timeout-ms", timeout, "milliseconds after which a client that moves no byte is closed", 4, 86'400'000);
+  options.add("max-clients", max_clients, "clients at once; one more is rejected", 1, 100'000);
   options.parse(argc, argv);
 
   // A client is a file descriptor, in the self-test two. The usual limit of 1024 may be raised by the program itself.
   rlimit files = {};
-  getrlimit(RLIMIT_NOFILE, &files);
+  check(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
   files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  if (alone) return serve(port, std::chrono::milliseconds(silence), most);
+  check(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+  if (alone) return serve(port, std::chrono::milliseconds(timeout), max_clients);
 
-  cookbook::Verdict verdict;
-  try_plain_clients<PlainServer>(verdict);
-  try_odd_clients<SturdyServer>(verdict);
-  try_a_crowd<SturdyServer>(verdict, clients);
-  try_a_silent_client<SturdyServer>(verdict);
-  try_to_drain<SturdyServer>(verdict);
-  compare<PlainServer, SturdyServer>(verdict);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  try_plain_clients<PlainServer>(checks);
+  try_odd_clients<SturdyServer>(checks);
+  try_a_crowd<SturdyServer>(checks, clients);
+  try_a_silent_client<SturdyServer>(checks);
+  try_to_drain<SturdyServer>(checks);
+  compare<PlainServer, SturdyServer>(checks);
+  return checks.exit_code();
 }

@@ -1,5 +1,5 @@
-/// The peers: echo servers on the system's bare interface, one as a loop, one as coroutines. Neither has time-outs, nor
-/// deals with a client that does not read. Both take a recv and a send a message, and a share of an epoll_wait.
+/// The references: echo servers on the system's bare interface, one as a loop, one as coroutines. Neither has timeouts,
+/// nor deals with a client that does not read. Both take a recv and a send a message, and a share of an epoll_wait.
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,9 +18,9 @@ class EpollBase {
   EpollBase() {
     sockaddr_in address = loop_back(0);
     socklen_t size = sizeof address;
-    socket_check(bind(listener_, reinterpret_cast<const sockaddr*>(&address), size), "bind");
-    socket_check(listen(listener_, SOMAXCONN), "listen");
-    socket_check(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+    check(bind(listener_, reinterpret_cast<const sockaddr*>(&address), size), "bind");
+    check(listen(listener_, SOMAXCONN), "listen");
+    check(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
     port_ = ntohs(address.sin_port);
   }
   EpollBase(const EpollBase&) = delete;
@@ -32,19 +32,19 @@ class EpollBase {
   unsigned short port() const { return port_; }
 
   /// Makes run() return when the last client has gone. To be called once, from any thread.
-  void drain() { socket_check(eventfd_write(stop_, 1), "eventfd_write"); }
+  void drain() { check(eventfd_write(stop_, 1), "eventfd_write"); }
 
  protected:
   /// From now on epoll_wait returns `data` while there is something to read.
   void watch(int descriptor, epoll_data data) {
     epoll_event event = {EPOLLIN, data};
-    socket_check(epoll_ctl(ready_, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
+    check(epoll_ctl(ready_, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
   }
 
-  int wait() { return socket_check(epoll_wait(ready_, events_.data(), events_.size(), -1), "epoll_wait"); }
+  int wait() { return check(epoll_wait(ready_, events_.data(), events_.size(), -1), "epoll_wait"); }
 
   int accept_client() {
-    const int client = socket_check(accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), "accept4");
+    const int client = check(accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), "accept4");
     send_at_once(client);
     ++clients_;
     return client;
@@ -59,9 +59,9 @@ class EpollBase {
     return false;
   }
 
-  int listener_ = socket_check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  int stop_ = socket_check(eventfd(0, EFD_CLOEXEC), "eventfd");
-  int ready_ = socket_check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  int listener_ = check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  int stop_ = check(eventfd(0, EFD_CLOEXEC), "eventfd");
+  int ready_ = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
   unsigned short port_ = 0;
   std::array<epoll_event, 128> events_;
   std::array<char, 4096> buffer_;

@@ -1,4 +1,4 @@
-/// The echo server for the open world: it bears clients that are many, slow, silent or gone, and ends cleanly.
+/// The echo server for the open world: it copes with clients that are many, slow, silent or gone, and ends cleanly.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ using asio::ip::tcp;
 
 class SturdyServer {
  public:
-  /// Serves at most `most` clients at once, and closes those that move no byte for `silence`.
-  SturdyServer(unsigned short port, std::chrono::milliseconds silence, std::size_t most)
-      : acceptor_(loop_, {asio::ip::address_v4::loopback(), port}), silence_(silence), most_(most) {
+  /// Serves at most `max_clients` clients at once, and closes those that move no byte for `timeout`.
+  SturdyServer(unsigned short port, std::chrono::milliseconds timeout, std::size_t max_clients)
+      : acceptor_(loop_, {asio::ip::address_v4::loopback(), port}), timeout_(timeout), max_clients_(max_clients) {
     // Else the kernel lets each client's buffers grow to megabytes. Accepted sockets inherit these.
     acceptor_.set_option(tcp::socket::receive_buffer_size(1 << 16));
     acceptor_.set_option(tcp::socket::send_buffer_size(1 << 16));
@@ -26,7 +26,7 @@ class SturdyServer {
   /// Serves until drain() or a signal, and until the last client has gone.
   void run() {
     asio::co_spawn(loop_, accept(), asio::detached);
-    asio::co_spawn(loop_, shut_out_the_silent(), asio::detached);
+    asio::co_spawn(loop_, close_idle_clients(), asio::detached);
     loop_.run();
   }
 
@@ -42,7 +42,7 @@ class SturdyServer {
   }
 
   // Counts of clients, to be read once run() has returned.
-  int served = 0, turned_away = 0, shut_out = 0;
+  int served = 0, rejected = 0, timed_out = 0;
   std::size_t at_once = 0;
 
  private:
@@ -82,8 +82,8 @@ class SturdyServer {
       if (error) {  // no file descriptor is left, say: to try again at once would be a busy loop
         asio::steady_timer pause(loop_, std::chrono::milliseconds(10));
         co_await pause.async_wait(with_error);
-      } else if (peers_.size() >= most_) {
-        ++turned_away;
+      } else if (peers_.size() >= max_clients_) {
+        ++rejected;
       } else {
         boost::system::error_code gone;
         socket.set_option(tcp::no_delay(true), gone);
@@ -97,21 +97,21 @@ class SturdyServer {
   }
 
   /// One timer for all: whoever has moved no byte for four ticks is closed. A timer a client would cost each message.
-  asio::awaitable<void> shut_out_the_silent() {
+  asio::awaitable<void> close_idle_clients() {
     while (!is_drained()) {
-      clock_.expires_after(silence_ / 4);
+      clock_.expires_after(timeout_ / 4);
       co_await clock_.async_wait(with_error);
       ++tick_;
       for (Peer& peer : peers_) {
         if (tick_ - peer.moved > 4 && peer.socket.is_open()) {
           break_off(peer);
-          ++shut_out;
+          ++timed_out;
         }
       }
     }
   }
 
-  /// While draining, nobody gets more time, so that takes no longer than the time-out.
+  /// While draining, nobody gets more time, so that takes no longer than the timeout.
   void note_move(Peer& peer) const {
     if (!draining_) peer.moved = tick_;
   }
@@ -151,8 +151,8 @@ class SturdyServer {
   tcp::acceptor acceptor_;
   asio::steady_timer clock_{loop_};
   asio::signal_set signals_{loop_};
-  std::chrono::milliseconds silence_;
-  std::size_t most_;
+  std::chrono::milliseconds timeout_;
+  std::size_t max_clients_;
   Peers peers_;
   int tick_ = 0;
   bool draining_ = false;

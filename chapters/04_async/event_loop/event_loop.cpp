@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "small_loop.hpp"
 
 namespace asio = boost::asio;
@@ -141,33 +141,34 @@ int main(int argc, char** argv) {
   // Nine calls for nine seconds: at 0, 1, ..., 8, since the call at 9 would not be before the deadline.
   const int expected = std::max(1, static_cast<int>(std::ceil(deadline)));
   const std::vector<std::string> virtual_calls = ring_on_the_small_loop(deadline);
-  cookbook::Verdict verdict;
-  verdict.equal("calls on the virtual clock", static_cast<int>(virtual_calls.size()), expected);
-  verdict.equal("last of them", virtual_calls.back(),
-                fmt::format("function_{} at {} s", (expected - 1) % 3 + 1, expected - 1));
-  verdict.equal("calls on Asio's clock", ring.calls, expected);
-  verdict.equal("calls before their time", ring.early + self.early, 0);
-  verdict.equal("callbacks that overlapped", ring.overlaps + self.overlaps, 0);
+  cookbook::Checks checks;
+  checks.equal("calls on the virtual clock", static_cast<int>(virtual_calls.size()), expected);
+  checks.equal("last of them", virtual_calls.back(),
+               fmt::format("function_{} at {} s", (expected - 1) % 3 + 1, expected - 1));
+  checks.equal("calls on Asio's clock", ring.calls, expected);
+  checks.equal("calls before their time", ring.early + self.early, 0);
+  checks.equal("callbacks that overlapped", ring.overlaps + self.overlaps, 0);
 
   SmallLoop equal_times;
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) equal_times.call_later(1, [&order, i] { order.push_back(i); });
   equal_times.run();
-  verdict.equal("timers due at once run in the order of scheduling", order, {0, 1, 2, 3, 4});
+  checks.equal("timers due at once run in the order of scheduling", order, {0, 1, 2, 3, 4});
 
   SmallLoop stopped;
   int late = 0;
   stopped.call_later(1, [&] { stopped.stop(); });
   stopped.call_later(2, [&] { ++late; });
   stopped.run();
-  verdict.equal("callbacks run after stop", late, 0);
-  verdict.equal("callbacks left in the stopped loop", stopped.pending(), 1U);
+  checks.equal("callbacks run after stop", late, 0);
+  checks.equal("callbacks left in the stopped loop", stopped.pending(), 1U);
 
   constexpr int count = 20'000, timers = 1000;
   cookbook::Figures costs("one callback", cookbook::cost("ns", 1e-9));
-  costs.add("call_soon on the small loop", cookbook::measure([] { small_loop_callbacks(count); }, 5), count);
-  costs.add("asio::post", cookbook::measure([] { asio_posts(count); }, 5), count);
-  costs.add("asio::steady_timer, due at once", cookbook::measure([] { asio_timers(timers); }, 5), timers);
-  costs.print(verdict);
-  return verdict.exit_code();
+  costs.measure({{"call_soon on the small loop", count, [] { small_loop_callbacks(count); }},
+                 {"asio::post", count, [] { asio_posts(count); }},
+                 {"asio::steady_timer, due at once", timers, [] { asio_timers(timers); }}},
+                5);
+  costs.print(checks);
+  return checks.exit_code();
 }

@@ -30,7 +30,8 @@ class SmallLoop {
         ready_.push_back(timers_.top().callback);
         timers_.pop();
       }
-      // What these callbacks queue waits for the next turn, else one that queues itself would shut out the timers.
+      // What these callbacks queue waits for the next turn, else the timers would never be due beside one that queues
+      // itself.
       for (std::size_t turn = ready_.size(); turn > 0; --turn) {
         const Callback callback = std::move(ready_.front());
         ready_.pop_front();

@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
-#include "cookbook/verdict.hpp"
+#include "cookbook/measure.hpp"
 #include "small_pool.hpp"
 
 namespace empty_tasks {
@@ -74,44 +75,30 @@ inline void by_small_pool(int workers, int tasks, Count& count) {
   for (int i = 0; i < tasks; ++i) pool.post([&] { count.one(); });
 }  // the destructor waits for all of them
 
-/// All with a worker for each core but std::async, which has no workers. They take turns, so that what else happens on
-/// the machine hits all alike.
-inline void measure(int tasks, cookbook::Verdict& verdict) {
+/// All with a worker for each core but std::async, which has no workers.
+inline void measure(int tasks, cookbook::Checks& checks) {
   const int workers = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  struct Executor {
-    const char* name;
-    int tasks;
-    std::function<void(int, Count&)> run;
-    std::vector<double> seconds = {};
-  };
-  Executor executors[] = {
-      {"std::async", std::max(1, tasks / 200), [](int n, Count& count) { by_async(n, count); }},
-      {"asio::thread_pool", tasks, [=](int n, Count& count) { by_asio(workers, n, count); }},
-      {"tbb::task_arena", tasks, [=](int n, Count& count) { by_task_arena(workers, n, count); }},
-      {"tbb::task_group", tasks, [=](int n, Count& count) { by_task_group(workers, n, count); }},
-      {"SmallPool", tasks, [=](int n, Count& count) { by_small_pool(workers, n, count); }},
-  };
   long lost = 0;
-  for (int round = 0; round <= 5; ++round) {
-    for (Executor& executor : executors) {
-      Count count;
+  const auto executor = [&](const char* name, int count, auto run) {
+    return cookbook::Row(name, count, [count, run, &lost] {
+      Count done;
       const cookbook::Stopwatch watch;
-      executor.run(executor.tasks, count);
-      if (round > 0) executor.seconds.push_back(watch.seconds());  // the first round warms up
-      lost += executor.tasks - count.total();
-    }
-  }
-  verdict.equal("empty tasks that were lost, or done twice", lost, 0L);
+      run(count, done);
+      const double seconds = watch.seconds();
+      lost += count - done.total();
+      return seconds;
+    });
+  };
   cookbook::Figures figures("one empty task", cookbook::cost("ns", 1e-9));
-  for (const Executor& executor : executors) {
-    const auto timing = cookbook::timing_of(executor.seconds);
-    if (&executor == &executors[3]) {
-      figures.add_peer(executor.name, timing, executor.tasks);
-    } else {
-      figures.add(executor.name, timing, executor.tasks);
-    }
-  }
-  figures.print(verdict);
+  figures.times("tbb::task_group", "task_group");
+  figures.measure({executor("std::async", std::max(1, tasks / 200), [](int n, Count& count) { by_async(n, count); }),
+                   executor("asio::thread_pool", tasks, [=](int n, Count& count) { by_asio(workers, n, count); }),
+                   executor("tbb::task_arena", tasks, [=](int n, Count& count) { by_task_arena(workers, n, count); }),
+                   executor("tbb::task_group", tasks, [=](int n, Count& count) { by_task_group(workers, n, count); }),
+                   executor("SmallPool", tasks, [=](int n, Count& count) { by_small_pool(workers, n, count); })},
+                  5);
+  checks.equal("empty tasks that were lost, or done twice", lost, 0L);
+  figures.print(checks);
 }
 
 }  // namespace empty_tasks

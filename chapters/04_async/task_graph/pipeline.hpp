@@ -36,7 +36,7 @@ class Job {
   /// One at a time, since a text begins where the last one ended (here: in the random numbers). False: no more.
   bool read(Text& text) {
     if (read_ == texts_) return false;
-    most_in_flight = std::max(most_in_flight, ++in_flight_);
+    max_in_flight = std::max(max_in_flight, ++in_flight_);
     text.number = read_++;
     text.letters = random_letters(length, random_);
     return true;
@@ -54,7 +54,7 @@ class Job {
 
   std::vector<int> written;
   int out_of_order = 0;
-  int most_in_flight = 0;
+  int max_in_flight = 0;
 
  private:
   const int texts_;

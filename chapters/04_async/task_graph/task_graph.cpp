@@ -21,10 +21,10 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "pipeline.hpp"     // Job, run_alone(), run_by_flow_graph(), run_by_parallel_pipeline(), run_by_hand()
 #include "subsequence.hpp"  // Table, common_letters()
 
@@ -100,21 +100,21 @@ void compare_only(const Job& job, std::vector<Text>& texts, int threads) {
 }
 
 /// Runs a form of the pipeline with 1, 2 and `tokens` tokens, and checks what it wrote.
-void check_pipeline(cookbook::Verdict& verdict, const std::string& name, const std::vector<int>& expected, int tokens,
+void check_pipeline(cookbook::Checks& checks, const std::string& name, const std::vector<int>& expected, int tokens,
                     const std::function<void(Job&, int)>& form) {
   int wrong = 0;
-  std::vector<int> above_limit, most;
+  std::vector<int> above_limit, in_flight;
   for (const int limit : {1, 2, tokens}) {
     Job job(static_cast<int>(expected.size()));
     form(job, limit);
     if (job.written != expected) ++wrong;
     wrong += job.out_of_order;
-    most.push_back(job.most_in_flight);
-    above_limit.push_back(std::max(0, job.most_in_flight - limit));
+    in_flight.push_back(job.max_in_flight);
+    above_limit.push_back(std::max(0, job.max_in_flight - limit));
   }
-  cookbook::println("{}: with 1, 2 and {} tokens up to {} texts in flight", name, tokens, fmt::join(most, ", "));
-  verdict.equal(name + ", results wrong or out of order", wrong, 0);
-  verdict.equal(name + ", texts in flight above the limit", above_limit, {0, 0, 0});
+  cookbook::println("{}: with 1, 2 and {} tokens up to {} texts in flight", name, tokens, fmt::join(in_flight, ", "));
+  checks.equal(name + ", results wrong or out of order", wrong, 0);
+  checks.equal(name + ", texts in flight above the limit", above_limit, {0, 0, 0});
 }
 
 /// Under a sanitizer everything is slow, so once is enough. And oneTBB has to do with one thread then: ThreadSanitizer
@@ -153,49 +153,55 @@ int main(int argc, char** argv) {
   };
   const auto wavefront_graph = [&] { fill_by_flow_graph(table, size); };
   const auto wavefront_by_hand = [&] { fill_by_hand(table, size, threads); };
-  cookbook::Verdict verdict;
-  verdict.equal("letters in common, wavefront alone", int{expected.result()}, common_letters(down, across));
-  verdict.equal("cells wrong, flow graph", wrong_after(wavefront_graph), 0);
-  verdict.equal("cells wrong, by hand", wrong_after(wavefront_by_hand), 0);
+  cookbook::Checks checks;
+  checks.equal("letters in common, wavefront alone", int{expected.result()}, common_letters(down, across));
+  checks.equal("cells wrong, flow graph", wrong_after(wavefront_graph), 0);
+  checks.equal("cells wrong, by hand", wrong_after(wavefront_by_hand), 0);
 
   Job alone(texts);
   run_alone(alone);
   const long sum = std::accumulate(alone.written.begin(), alone.written.end(), 0L);
   cookbook::println("pipeline alone: {} texts, {} letters in common with the sample", alone.written.size(), sum);
   const auto pipeline_by_hand = [threads](Job& job, int limit) { run_by_hand(job, limit, threads); };
-  check_pipeline(verdict, "flow graph", alone.written, tokens, run_by_flow_graph);
-  check_pipeline(verdict, "parallel_pipeline", alone.written, tokens, run_by_parallel_pipeline);
-  check_pipeline(verdict, "by hand", alone.written, tokens, pipeline_by_hand);
-  if (!verdict.passed()) return 1;
+  check_pipeline(checks, "flow graph", alone.written, tokens, run_by_flow_graph);
+  check_pipeline(checks, "parallel_pipeline", alone.written, tokens, run_by_parallel_pipeline);
+  check_pipeline(checks, "by hand", alone.written, tokens, pipeline_by_hand);
+  if (!checks.passed()) return 1;
 
-  const auto measure = [](auto work) { return cookbook::measure(work, sanitized ? 1 : 9, sanitized ? 0 : 1); };
+  constexpr int rounds = sanitized ? 1 : 9;
   const double cells = static_cast<double>(letters) * letters;
   std::deque<Table> parts;
   const int part_rows = (letters + threads - 1) / threads;
   for (int i = 0; i < threads; ++i) parts.emplace_back(down.substr(0, static_cast<std::size_t>(part_rows)), across);
   cookbook::Figures wavefront("wavefront", cookbook::rate("M cells/s", 1e6));
-  wavefront.add_limit("a table a thread, no waiting", measure([&] { fill_apart(parts, size); }),
-                      1.0 * threads * part_rows * letters);
-  wavefront.add("one thread", measure([&] { fill_alone(table, size); }), cells);
-  wavefront.add_peer("flow graph", measure(wavefront_graph), cells);
-  wavefront.add("by hand", measure(wavefront_by_hand), cells);
-  wavefront.print(verdict);
+  wavefront.percent_of("a table a thread, no waiting", "no waiting");
+  wavefront.times("flow graph");
+  wavefront.measure(
+      {{"a table a thread, no waiting", 1.0 * threads * part_rows * letters, [&] { fill_apart(parts, size); }},
+       {"one thread", cells, [&] { fill_alone(table, size); }},
+       {"flow graph", cells, wavefront_graph},
+       {"by hand", cells, wavefront_by_hand}},
+      rounds);
+  wavefront.print(checks);
 
   Job reader(texts);
   std::vector<Text> read(static_cast<std::size_t>(texts));
   for (Text& text : read) reader.read(text);
-  const auto timed = [&](auto form) {
-    return measure([&] {
+  const auto row = [&](const char* name, auto form) {
+    return cookbook::Row(name, texts, [=] {
       Job job(texts);
       form(job);
     });
   };
   cookbook::Figures pipeline("pipeline", cookbook::rate("K texts/s", 1e3));
-  pipeline.add_limit("comparing only, no waiting", measure([&] { compare_only(reader, read, threads); }), texts);
-  pipeline.add("one thread", timed(run_alone), texts);
-  pipeline.add("flow graph", timed([&](Job& job) { run_by_flow_graph(job, tokens); }), texts);
-  pipeline.add_peer("parallel_pipeline", timed([&](Job& job) { run_by_parallel_pipeline(job, tokens); }), texts);
-  pipeline.add("by hand", timed([&](Job& job) { pipeline_by_hand(job, tokens); }), texts);
-  pipeline.print(verdict);
-  return verdict.exit_code();
+  pipeline.percent_of("comparing only, no waiting", "no waiting");
+  pipeline.times("parallel_pipeline", "oneTBB's");
+  pipeline.measure({{"comparing only, no waiting", 1.0 * texts, [&] { compare_only(reader, read, threads); }},
+                    row("one thread", run_alone),
+                    row("flow graph", [=](Job& job) { run_by_flow_graph(job, tokens); }),
+                    row("parallel_pipeline", [=](Job& job) { run_by_parallel_pipeline(job, tokens); }),
+                    row("by hand", [=](Job& job) { pipeline_by_hand(job, tokens); })},
+                   rounds);
+  pipeline.print(checks);
+  return checks.exit_code();
 }

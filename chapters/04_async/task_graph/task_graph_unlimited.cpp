@@ -28,9 +28,9 @@ int main() {
     compare.try_put(text);  // true, however many are waiting
     text = std::make_shared<Text>();
   }
-  const int most = job.most_in_flight;
+  const int max_in_flight = job.max_in_flight;
   graph.wait_for_all();
 
-  std::printf("%zu texts compared; up to %d texts in memory at a time\n", job.written.size(), most);
-  return most > 100 ? 1 : 0;
+  std::printf("%zu texts compared; up to %d texts in memory at a time\n", job.written.size(), max_in_flight);
+  return max_in_flight > 100 ? 1 : 0;
 }

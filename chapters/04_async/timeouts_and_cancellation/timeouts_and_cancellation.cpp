@@ -4,7 +4,7 @@
 // coroutines that wait for one another, to the deepest one; there the operation ends with an error, which comes back up
 // as an exception, and each coroutine on its way gives back what it holds. Shown by counts: what was taken is given
 // back, and nothing runs afterwards. Then: cancelling by hand, and a part that must not be cancelled in its middle.
-// The twin, timeouts_and_cancellation_abandon.cpp, only stops waiting.
+// The pitfall, timeouts_and_cancellation_abandon.cpp, only stops waiting.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation.cpp common/cookbook/*.cpp -lfmt -pthread -o timeouts_and_cancellation
 // Run:     timeouts_and_cancellation [--unit-ms N] [--depth N] [--operations N]
@@ -18,10 +18,10 @@
 #include <variant>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "journal.hpp"
 
 namespace asio = boost::asio;
@@ -94,30 +94,29 @@ Result run(asio::awaitable<Result> work) {
 
 std::string text(const std::optional<std::string>& result) { return result ? *result : "nothing in time"; }
 
-void deadline_over_a_group(cookbook::Verdict& verdict, Duration unit) {
+void deadline_over_a_group(cookbook::Checks& checks, Duration unit) {
   Journal journal;
-  verdict.equal("three operations, and time enough",
-                text(run(within(1000 * unit, fetch_all(journal, unit, 2 * unit, 3 * unit)))), "ABC");
+  checks.equal("three operations, and time enough",
+               text(run(within(1000 * unit, fetch_all(journal, unit, 2 * unit, 3 * unit)))), "ABC");
   journal.lines.clear();
-  verdict.equal("three operations, one of them too slow",
-                text(run(within(30 * unit, fetch_all(journal, unit, 2 * unit, 100'000 * unit)))), "nothing in time");
-  verdict.equal("what happened", journal.lines,
-                {"A is done", "gave back A", "B is done", "gave back B", "gave back C"});
-  verdict.equal("taken and not given back", journal.held, 0);
+  checks.equal("three operations, one of them too slow",
+               text(run(within(30 * unit, fetch_all(journal, unit, 2 * unit, 100'000 * unit)))), "nothing in time");
+  checks.equal("what happened", journal.lines, {"A is done", "gave back A", "B is done", "gave back B", "gave back C"});
+  checks.equal("taken and not given back", journal.held, 0);
 }
 
-void down_to_the_deepest(cookbook::Verdict& verdict, Duration unit, int depth) {
+void down_to_the_deepest(cookbook::Checks& checks, Duration unit, int depth) {
   Journal journal;
   const bool in_time = run(within(unit, descend(journal, 1, depth, 100'000 * unit))).has_value();
-  verdict.that(fmt::format("a deadline reaches coroutine {}", depth), !in_time);
+  checks.that(fmt::format("a deadline reaches coroutine {}", depth), !in_time);
   std::vector<std::string> innermost_first;
   for (int level = depth; level >= 1; --level) innermost_first.push_back(fmt::format("gave back level {}", level));
-  verdict.that("all gave back what they held, the innermost first", journal.lines == innermost_first);
-  verdict.equal("taken in all", journal.taken, depth);
+  checks.that("all gave back what they held, the innermost first", journal.lines == innermost_first);
+  checks.equal("taken in all", journal.taken, depth);
 }
 
 /// By hand: a signal, connected to a coroutine when it is started. Its handler is called once, with the reason.
-void cancel_by_hand(cookbook::Verdict& verdict, Duration unit) {
+void cancel_by_hand(cookbook::Checks& checks, Duration unit) {
   asio::io_context loop(1);
   asio::cancellation_signal stop;
   Journal journal;
@@ -136,30 +135,30 @@ void cancel_by_hand(cookbook::Verdict& verdict, Duration unit) {
   stop.emit(asio::cancellation_type::terminal);  // too late, and of no effect
   loop.restart();
   loop.run();
-  verdict.equal("how the operation ended, told once", ends, {"cancelled"});
-  verdict.equal("still held", journal.held, 0);
+  checks.equal("how the operation ended, told once", ends, {"cancelled"});
+  checks.equal("still held", journal.held, 0);
 }
 
 /// A deadline that comes in the middle of a transfer takes effect behind it.
-void not_in_its_middle(cookbook::Verdict& verdict, Duration unit) {
+void not_in_its_middle(cookbook::Checks& checks, Duration unit) {
   Journal journal;
   const auto shop = [&]() -> asio::awaitable<int> {
     co_await shielded(transfer(journal, 20 * unit));
     co_await pause(100'000 * unit);
     co_return 1;
   };
-  verdict.that("a deadline in the middle of a transfer ends the shop", !run(within(unit, shop())));
-  verdict.equal("the transfer", journal.lines, {"taken", "given"});
+  checks.that("a deadline in the middle of a transfer ends the shop", !run(within(unit, shop())));
+  checks.equal("the transfer", journal.lines, {"taken", "given"});
 }
 
 /// `||` waits for the first success. An operation that fails does not end the wait: its error comes with the deadline.
-void failure_is_no_success(cookbook::Verdict& verdict, Duration unit) {
+void failure_is_no_success(cookbook::Checks& checks, Duration unit) {
   const auto failing = []() -> asio::awaitable<std::string> {
     throw std::runtime_error("refused");
     co_return "";
   };
-  verdict.equal("an operation that fails at once, under a deadline", text(run(within(unit, failing()))),
-                "nothing in time");
+  checks.equal("an operation that fails at once, under a deadline", text(run(within(unit, failing()))),
+               "nothing in time");
   const auto telling = [&]() -> asio::awaitable<std::string> {
     try {
       co_return co_await failing();
@@ -167,11 +166,11 @@ void failure_is_no_success(cookbook::Verdict& verdict, Duration unit) {
       co_return error.what();
     }
   };
-  verdict.equal("the same, with the error as its result", text(run(within(100'000 * unit, telling()))), "refused");
+  checks.equal("the same, with the error as its result", text(run(within(100'000 * unit, telling()))), "refused");
 }
 
 /// What a deadline costs, if it never comes.
-void measure(cookbook::Verdict& verdict, int operations) {
+void measure(cookbook::Checks& checks, int operations) {
   const auto operation = []() -> asio::awaitable<int> {
     co_await asio::post(asio::use_awaitable);
     co_return 1;
@@ -189,16 +188,16 @@ void measure(cookbook::Verdict& verdict, int operations) {
   const auto one_timer = [&]() -> asio::awaitable<long> {
     co_return (co_await within(std::chrono::hours(1), bare())).value_or(0);
   };
-  long done = 0;
-  const auto time_of = [&](auto& way) { return cookbook::measure([&] { done += run(way()); }, 9); };
-  const auto without = time_of(bare), each = time_of(timed), together = time_of(one_timer);
-  verdict.equal("operations that were done in time", done, 30L * operations);
-
+  long missed = 0;
+  const auto row = [&](const char* name, auto& way) {
+    return cookbook::Row(name, operations, [&] { missed += operations - run(way()); });
+  };
   cookbook::Figures figures("one operation", cookbook::cost("ns", 1e-9));
-  figures.add_limit("without a deadline", without, operations);
-  figures.add("a deadline for each", each, operations);
-  figures.add("one for all of them", together, operations);
-  figures.print(verdict);
+  figures.percent_of("without a deadline", "without");
+  figures.measure(
+      {row("without a deadline", bare), row("a deadline for each", timed), row("one for all of them", one_timer)}, 9);
+  checks.equal("operations that missed their deadline", missed, 0);
+  figures.print(checks);
 }
 
 }  // namespace
@@ -211,13 +210,13 @@ int main(int argc, char** argv) {
   options.add("operations", operations, "operations to measure with", 1, 10'000'000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const milliseconds unit(unit_ms);
-  deadline_over_a_group(verdict, unit);
-  down_to_the_deepest(verdict, unit, depth);
-  cancel_by_hand(verdict, unit);
-  not_in_its_middle(verdict, unit);
-  failure_is_no_success(verdict, unit);
-  measure(verdict, operations);
-  return verdict.exit_code();
+  deadline_over_a_group(checks, unit);
+  down_to_the_deepest(checks, unit, depth);
+  cancel_by_hand(checks, unit);
+  not_in_its_middle(checks, unit);
+  failure_is_no_success(checks, unit);
+  measure(checks, operations);
+  return checks.exit_code();
 }

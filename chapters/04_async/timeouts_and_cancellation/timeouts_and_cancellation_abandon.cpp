@@ -1,11 +1,11 @@
 // Timeouts and cancellation, with an operation that is only abandoned
 //
-// A time-out that is no more than the end of waiting: std::future::wait_for() gives up, but the operation does not
+// A timeout that is no more than the end of waiting: std::future::wait_for() gives up, but the operation does not
 // know, and goes on in its thread. It holds what it holds, and it will act when nobody expects it any more.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation_abandon.cpp -pthread -o timeouts_and_cancellation_abandon
 // Run:     timeouts_and_cancellation_abandon
-// Symptom: exit 1, prints "operations still running after the time-out: 1"
+// Symptom: exit 1, prints "operations still running after the timeout: 1"
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +27,7 @@ int main() {
   const bool in_time = operation.wait_for(std::chrono::milliseconds(10)) == std::future_status::ready;
   std::printf("in time: %s\n", in_time ? "yes" : "no");
   const int left = running;
-  std::printf("operations still running after the time-out: %d\n", left);
+  std::printf("operations still running after the timeout: %d\n", left);
   end.count_down();
   operation.wait();
   return left == 0 ? 0 : 1;

@@ -91,18 +91,22 @@ inline long by_asio(int values) {
   return sum;
 }
 
-inline void print_costs(int values, int repeats, cookbook::Verdict& verdict) {
+inline void print_costs(int values, int repeats, cookbook::Checks& checks) {
   const long expected = static_cast<long>(values) * (values - 1) / 2;
   bool right = true;
-  const auto timing = [&](auto sum) { return cookbook::measure([&] { right = right && sum() == expected; }, repeats); };
+  const auto row = [&](const std::string& name, auto sum_by) {
+    return cookbook::Row(name, values, [=, &right] { right = right && sum_by(values) == expected; });
+  };
   cookbook::Figures costs("one value", cookbook::cost("ns", 1e-9));
-  costs.add_limit("two resumes of coroutines", timing([&] { return by_two_resumes(values); }), values);
-  costs.add("this channel", timing([&] { return by_our_channel(values); }), values);
-  costs.add_peer("Boost.Fiber, unbuffered",
-                 timing([&] { return by_boost(boost::fibers::unbuffered_channel<int>(), values); }), values);
-  costs.add("Boost.Fiber, buffer of 63",
-            timing([&] { return by_boost(boost::fibers::buffered_channel<int>(64), values); }), values);
-  costs.add("Asio, no buffer", timing([&] { return by_asio(values); }), values);
-  verdict.that("all sums of the values are right", right);
-  costs.print(verdict);
+  costs.measure({row("two resumes of coroutines", by_two_resumes), row("this channel", by_our_channel),
+                 row("Boost.Fiber, unbuffered",
+                     [](int count) { return by_boost(boost::fibers::unbuffered_channel<int>(), count); }),
+                 row("Boost.Fiber, buffer of 63",
+                     [](int count) { return by_boost(boost::fibers::buffered_channel<int>(64), count); }),
+                 row("Asio, no buffer", by_asio)},
+                repeats);
+  costs.percent_of("two resumes of coroutines", "two resumes");
+  costs.times("Boost.Fiber, unbuffered", "unbuffered");
+  checks.that("all sums of the values are right", right);
+  costs.print(checks);
 }

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "channel.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/verdict.hpp"
 #include "costs.hpp"
 #include "process.hpp"
 
@@ -89,7 +89,7 @@ std::string end_of(Action&& action) {
   }
 }
 
-void poison(cookbook::Verdict& verdict) {
+void poison(cookbook::Checks& checks) {
   const std::string poisoned = Poisoned().what();
   Channel<int> a("A"), b("B");
   std::string blocked_reader, blocked_writer;
@@ -99,10 +99,10 @@ void poison(cookbook::Verdict& verdict) {
                "writer", [&](Writer& out) { blocked_writer = end_of([&] { out(1); }); }, b.writer()),
            process(
                "poisoner", [](Writer& out, Reader& in) { out.poison(), in.poison(); }, a.writer(), b.reader()));
-  verdict.equal("a read that waits when poison comes", blocked_reader, poisoned);
-  verdict.equal("a write that waits when poison comes", blocked_writer, poisoned);
-  verdict.equal("a read after poison", end_of(a.reader()), poisoned);
-  verdict.equal("a write after poison", end_of([&, out = b.writer()]() mutable { out(1); }), poisoned);
+  checks.equal("a read that waits when poison comes", blocked_reader, poisoned);
+  checks.equal("a write that waits when poison comes", blocked_writer, poisoned);
+  checks.equal("a read after poison", end_of(a.reader()), poisoned);
+  checks.equal("a write after poison", end_of([&, out = b.writer()]() mutable { out(1); }), poisoned);
 
   // From the printer poison spreads against the stream: up to the first of two copiers, and to the counter.
   Channel<int> c("C"), d("D");
@@ -119,7 +119,7 @@ void poison(cookbook::Verdict& verdict) {
            process("copier", copier, c.reader(), d.writer()),
            process(
                "printer", [](Reader& in) { in(), in(), in.poison(); }, d.reader()));
-  verdict.within("numbers a counter without limit got rid of, before poison came from below", accepted, 2, 3);
+  checks.within("numbers a counter without limit got rid of, before poison came from below", accepted, 2, 3);
 }
 
 /// `writers` processes write `each` different numbers, `readers` share them; all that arrived, sorted.
@@ -145,7 +145,7 @@ Numbers shared(int writers, int readers, int each) {
 }
 
 /// The counter and the printer again, watched.
-void watch(int limit, cookbook::Verdict& verdict) {
+void watch(int limit, cookbook::Checks& checks) {
   Trace records;
   trace = &records;
   counted_by_two_processes(limit);
@@ -154,8 +154,8 @@ void watch(int limit, cookbook::Verdict& verdict) {
   for (const Record& record : records) {
     if (limit <= 5) cookbook::println("{}", record.text());
   }
-  verdict.equal(fmt::format("records of a run with limit {}", limit), records.size(),
-                13U + 4U * static_cast<unsigned>(limit));
+  checks.equal(fmt::format("records of a run with limit {}", limit), records.size(),
+               13U + 4U * static_cast<unsigned>(limit));
 }
 
 }  // namespace
@@ -169,21 +169,21 @@ int main(int argc, char** argv) {
   options.add("repeats", repeats, "how often to measure", 1, 1000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Numbers seen = counted_by_two_processes(limit);
   if (!seen.empty() && limit <= 100) cookbook::println("{}", fmt::join(seen, " "));
-  verdict.that("the same numbers as in one program", seen == counted_in_one_program(limit));
-  verdict.equal("the writer comes first", meeting(false), {"writes", "reads", "has written"});
-  verdict.equal("the reader comes first", meeting(true), {"reads", "writes", "has written", "has read"});
-  poison(verdict);
+  checks.that("the same numbers as in one program", seen == counted_in_one_program(limit));
+  checks.equal("the writer comes first", meeting(false), {"writes", "reads", "has written"});
+  checks.equal("the reader comes first", meeting(true), {"reads", "writes", "has written", "has read"});
+  poison(checks);
   for (const auto& [kind, writers, readers] :
        {std::tuple{"one to one", 1, 1}, {"one to any", 1, 3}, {"any to one", 2, 1}, {"any to any", 2, 3}}) {
     Numbers all(static_cast<std::size_t>(writers) * 100);
     std::iota(all.begin(), all.end(), 0);
     const Numbers arrived = shared(writers, readers, 100);
-    verdict.that(fmt::format("{}: {} numbers, each once", kind, all.size()), arrived == all);
+    checks.that(fmt::format("{}: {} numbers, each once", kind, all.size()), arrived == all);
   }
-  watch(traced, verdict);
-  print_costs(values, repeats, verdict);
-  return verdict.exit_code();
+  watch(traced, checks);
+  print_costs(values, repeats, checks);
+  return checks.exit_code();
 }

@@ -1,4 +1,4 @@
-// Poison with two writers: broken
+// Pitfall: poison with two writers
 //
 // Two writers share a channel, and each poisons it when it has written its last number, as the counter of the recipe
 // does. The first to end then ends the channel for the other, whose numbers are lost. The recipe's writers retire.
@@ -7,8 +7,8 @@
 // Run:     csp_channels_poison
 // Symptom: exit 1, prints "FAIL  numbers received"
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "process.hpp"
 
 int main(int argc, char** argv) {
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   parallel(process("short", counter(10), a.writer()), process("long", counter(20), a.writer()),
            process("reader", reader, a.reader()));
 
-  cookbook::Verdict verdict;
-  verdict.equal("numbers received", received, 30);
-  return verdict.exit_code();
+  cookbook::Checks checks;
+  checks.equal("numbers received", received, 30);
+  return checks.exit_code();
 }

@@ -8,6 +8,7 @@
 
 #include "../../03_processes/child.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 
 class BareEcho {
  public:
@@ -20,7 +21,7 @@ class BareEcho {
     check(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
 
     child_ = start_child([&] {
-      const int client = without_delay(accept(listener, nullptr, nullptr));
+      const int client = without_delay(check(accept(listener, nullptr, nullptr), "accept"));
       char bytes[64];
       while (recv(client, bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes) {
         if (write(client, bytes, sizeof bytes) != sizeof bytes) break;
@@ -51,7 +52,7 @@ class BareEcho {
   /// Small messages leave at once, as Cap'n Proto's do.
   static int without_delay(int connection) {
     const int on = 1;
-    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    check(setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "setsockopt");
     return connection;
   }
 

@@ -22,17 +22,19 @@ class BufferedStream : public kj::AsyncIoStream {
   /// How many batches have left.
   long batches_sent() const { return batches_; }
 
-  kj::Promise<size_t> tryRead(void* buffer, size_t least, size_t most) override {
-    const size_t count = std::min(most, arrived_ - taken_);
+  kj::Promise<size_t> tryRead(void* buffer, size_t min_bytes, size_t max_bytes) override {
+    const size_t count = std::min(max_bytes, arrived_ - taken_);
     std::copy_n(incoming_.data() + taken_, count, static_cast<kj::byte*>(buffer));
     taken_ += count;
-    if (count >= least) return count;
+    if (count >= min_bytes) return count;
     const auto rest = static_cast<kj::byte*>(buffer) + count;
-    if (most - count >= incoming_.size()) {
-      return inner_->tryRead(rest, least - count, most - count).then([count](size_t more) { return count + more; });
+    if (max_bytes - count >= incoming_.size()) {
+      return inner_->tryRead(rest, min_bytes - count, max_bytes - count).then([count](size_t more) {
+        return count + more;
+      });
     }
-    return inner_->tryRead(incoming_.data(), least - count, incoming_.size())
-        .then([this, count, rest, wanted = most - count](size_t arrived) {
+    return inner_->tryRead(incoming_.data(), min_bytes - count, incoming_.size())
+        .then([this, count, rest, wanted = max_bytes - count](size_t arrived) {
           arrived_ = arrived;
           taken_ = std::min(wanted, arrived);
           std::copy_n(incoming_.data(), taken_, rest);

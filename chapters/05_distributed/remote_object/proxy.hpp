@@ -16,8 +16,8 @@ template <typename Interface>
 class Proxy {
  public:
   /// Connects to the server; whether it has the object shows at the first call. Throws a RemoteError.
-  Proxy(kj::AsyncIoContext& io, const Address& address, kj::Duration patience)
-      : stream_(kj::heap<BufferedStream>(connect(io, address, patience))), rpc_(*stream_) {
+  Proxy(kj::AsyncIoContext& io, const Address& address, kj::Duration timeout)
+      : stream_(kj::heap<BufferedStream>(connect(io, address, timeout))), rpc_(*stream_) {
     auto request = rpc_.bootstrap().template castAs<remote::Daemon>().objectRequest();
     request.setId(address.id);
     // Not waited for. What is asked of the answer before it is here goes along with the question.
@@ -30,13 +30,13 @@ class Proxy {
   BufferedStream& stream() { return *stream_; }
 
  private:
-  static kj::Own<kj::AsyncIoStream> connect(kj::AsyncIoContext& io, const Address& address, kj::Duration patience) {
+  static kj::Own<kj::AsyncIoStream> connect(kj::AsyncIoContext& io, const Address& address, kj::Duration timeout) {
     auto target = io.provider->getNetwork().parseAddress(address.host, address.port);
     auto connected = target.then([](kj::Own<kj::NetworkAddress>&& found) {
       auto stream = found->connect();
       return stream.attach(kj::mv(found));
     });
-    return wait_for(io, kj::mv(connected), patience);
+    return wait_for(io, kj::mv(connected), timeout);
   }
 
   kj::Own<BufferedStream> stream_;
@@ -46,8 +46,8 @@ class Proxy {
 
 /// Asks the name server where the object of that name is. Throws a RemoteError.
 inline Address look_up(kj::AsyncIoContext& io, Proxy<remote::NameServer>& names, const std::string& name,
-                       kj::Duration patience) {
+                       kj::Duration timeout) {
   auto request = names->lookupRequest();
   request.setName(name);
-  return parse_address(wait_for(io, kj::Promise(request.send()), patience).getAddress());
+  return parse_address(wait_for(io, kj::Promise(request.send()), timeout).getAddress());
 }

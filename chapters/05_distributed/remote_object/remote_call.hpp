@@ -30,12 +30,12 @@ inline std::string reason(const kj::Exception& error) {
   }
 }
 
-/// Waits for what was promised, and runs the event loop meanwhile, but not longer than `patience`: a server may hang,
+/// Waits for what was promised, and runs the event loop meanwhile, but not longer than `timeout`: a server may hang,
 /// or its machine be switched off, and then nothing comes, not even an error. Throws a RemoteError.
 template <typename Result>
-Result wait_for(kj::AsyncIoContext& io, kj::Promise<Result> promise, kj::Duration patience) {
+Result wait_for(kj::AsyncIoContext& io, kj::Promise<Result> promise, kj::Duration timeout) {
   bool late = false;
-  auto alarm = io.provider->getTimer().afterDelay(patience).then([&late]() -> kj::Promise<Result> {
+  auto alarm = io.provider->getTimer().afterDelay(timeout).then([&late]() -> kj::Promise<Result> {
     late = true;
     return KJ_EXCEPTION(OVERLOADED, "late");
   });
@@ -43,7 +43,7 @@ Result wait_for(kj::AsyncIoContext& io, kj::Promise<Result> promise, kj::Duratio
     // The loser is dropped, and to drop a promise is to cancel the call: the server hears of it.
     return promise.exclusiveJoin(kj::mv(alarm)).wait(io.waitScope);
   } catch (const kj::Exception& error) {
-    if (late) throw RemoteError("no answer within " + std::to_string(patience / kj::MILLISECONDS) + " ms");
+    if (late) throw RemoteError("no answer within " + std::to_string(timeout / kj::MILLISECONDS) + " ms");
     throw RemoteError(reason(error));
   }
 }

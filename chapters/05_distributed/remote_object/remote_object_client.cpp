@@ -15,14 +15,14 @@
 
 int main(int argc, char** argv) {
   std::string names_address, object = "server", visitor;
-  int patience_ms = 2000;
+  int timeout_ms = 2000;
   cookbook::Options options("Call a remote object");
   options.add("names", names_address, "address of the name server");
   options.add("object", object, "name or address of the object");
   options.add("visitor", visitor, "who is greeted; if left out, the program asks");
-  options.add("patience-ms", patience_ms, "how long to wait for an answer", 1, 3'600'000);
+  options.add("timeout-ms", timeout_ms, "how long to wait for an answer", 1, 3'600'000);
   options.parse(argc, argv);
-  const kj::Duration patience = patience_ms * kj::MILLISECONDS;
+  const kj::Duration timeout = timeout_ms * kj::MILLISECONDS;
 
   const bool by_name = !object.starts_with("capnp:");
   Address address = by_name ? address_of_option("names", names_address) : address_of_option("object", object);
@@ -33,11 +33,11 @@ int main(int argc, char** argv) {
 
   auto io = kj::setupAsyncIo();
   if (by_name) {
-    Proxy<remote::NameServer> names(io, address, patience);
-    address = look_up(io, names, object, patience);
+    Proxy<remote::NameServer> names(io, address, timeout);
+    address = look_up(io, names, object, timeout);
   }
-  Proxy<remote::Greeting> greeting(io, address, patience);
+  Proxy<remote::Greeting> greeting(io, address, timeout);
   auto request = greeting->welcomeMessageRequest();
   request.setName(visitor);
-  cookbook::println("{}", wait_for(io, kj::Promise(request.send()), patience).getMessage().cStr());
+  cookbook::println("{}", wait_for(io, kj::Promise(request.send()), timeout).getMessage().cStr());
 }

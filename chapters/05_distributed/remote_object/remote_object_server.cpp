@@ -20,27 +20,27 @@
 int main(int argc, char** argv) {
   std::string names_address, name = "server";
   unsigned port = 0;
-  int patience_ms = 2000;
+  int timeout_ms = 2000;
   cookbook::Options options("Serve a greeting object, registered under a name");
   options.add("names", names_address, "address of the name server");
   options.add("name", name, "name of the object");
   options.add("port", port, "port to listen on; 0: one that is free", 0, 65535);
-  options.add("patience-ms", patience_ms, "how long to wait for the name server", 1, 3'600'000);
+  options.add("timeout-ms", timeout_ms, "how long to wait for the name server", 1, 3'600'000);
   options.parse(argc, argv);
   const Address names_at = address_of_option("names", names_address);
 
   kj::UnixEventPort::captureSignal(SIGTERM);
   auto io = kj::setupAsyncIo();
-  const kj::Duration patience = patience_ms * kj::MILLISECONDS;
+  const kj::Duration timeout = timeout_ms * kj::MILLISECONDS;
 
   ObjectServer server(io, port);
   const Address own = server.add(kj::heap<Greeting>());
 
-  Proxy<remote::NameServer> names(io, names_at, patience);
+  Proxy<remote::NameServer> names(io, names_at, timeout);
   auto publication = names->publishRequest();
   publication.setName(name);
   publication.setAddress(own.text());
-  wait_for(io, kj::Promise(publication.send()), patience);
+  wait_for(io, kj::Promise(publication.send()), timeout);
 
   cookbook::println("Ready. Object uri = {}", own.text());
   auto terminated = io.unixEventPort.onSignal(SIGTERM).ignoreResult();
@@ -49,5 +49,5 @@ int main(int argc, char** argv) {
   auto removal = names->removeRequest();
   removal.setName(name);
   removal.setAddress(own.text());
-  wait_for(io, kj::Promise(removal.send()), patience);
+  wait_for(io, kj::Promise(removal.send()), timeout);
 }

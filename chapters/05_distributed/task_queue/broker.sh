@@ -29,14 +29,23 @@ if [[ ! -x $server ]]; then
 fi
 
 scratch='' broker='' command=''
+# end SIGNAL PROCESS: sends the signal, and waits until the process is gone; after 10 s it is killed.
+end() {
+  kill "-$1" "$2" || return 0
+  for ((i = 0; i < 200; ++i)); do kill -0 "$2" && sleep 0.05 || break; done
+  kill -KILL "$2" || true
+  wait "$2" || true
+} 2>/dev/null
 clean_up() {
   trap '' INT TERM HUP
-  for process in $command $broker; do
-    kill -TERM "$process" 2>/dev/null || continue
-    for ((i = 0; i < 100; ++i)); do kill -0 "$process" 2>/dev/null && sleep 0.1 || break; done
-    kill -KILL "$process" 2>/dev/null || true
-    wait "$process" || true
-  done
+  if [[ -n $command ]]; then end TERM "$command"; fi
+  if [[ -n $broker ]]; then
+    # A broker whose files are kept shuts down in order, which takes a second; of another nothing is to be saved. Its
+    # helper process sees its end, and ends as well.
+    helpers=$(cat /proc/"$broker"/task/*/children 2>/dev/null) || true
+    if [[ -n $scratch ]]; then end KILL "$broker"; else end TERM "$broker"; fi
+    for helper in $helpers; do end 0 "$helper"; done
+  fi
   if [[ -n $scratch ]]; then rm -rf "$scratch"; fi
 }
 trap clean_up EXIT

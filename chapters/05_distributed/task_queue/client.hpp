@@ -41,7 +41,7 @@ struct NoResult : std::runtime_error {
 class Client {
  public:
   /// A limit, lest a client that is faster than its broker fill its memory.
-  static constexpr std::size_t unconfirmed_at_most = 2000;
+  static constexpr std::size_t max_unconfirmed = 2000;
 
   explicit Client(Address address) : address_(std::move(address)) {}
   ~Client() {
@@ -66,11 +66,11 @@ class Client {
     }
 
     /// Waits for the result. Throws TaskFailed or NoResult.
-    json::value get(Seconds patience = Seconds(30)) {
+    json::value get(Seconds timeout = Seconds(30)) {
       if (!kept_) throw NoResult("no result is kept, since the task was posted with ignore_result");
-      look(patience);
+      look(timeout);
       if (!result_.ready()) {
-        throw NoResult(fmt::format("no result within {:g} s, the task is {}", patience.count(), result_.status));
+        throw NoResult(fmt::format("no result within {:g} s, the task is {}", timeout.count(), result_.status));
       }
       if (result_.status == "SUCCESS") return result_.value;
       const TaskError error = error_of(result_);
@@ -80,8 +80,8 @@ class Client {
    private:
     friend Client;
     Handle(Client* client, std::string id, bool kept) : client_(client), id_(std::move(id)), kept_(kept) {}
-    void look(Seconds patience) {
-      if (kept_ && !result_.ready()) result_ = client_->await_result(id_, patience);
+    void look(Seconds timeout) {
+      if (kept_ && !result_.ready()) result_ = client_->await_result(id_, timeout);
     }
 
     Client* client_;
@@ -122,7 +122,7 @@ class Client {
   void post_raw(const std::string& queue, Message message, const RetryPolicy& retry = {}) {
     to_send_.push_back({queue, std::move(message)});
     insist(retry, [&] {
-      if (unconfirmed_.size() >= unconfirmed_at_most) await_confirmations(unconfirmed_at_most / 2);
+      if (unconfirmed_.size() >= max_unconfirmed) await_confirmations(max_unconfirmed / 2);
       send();
     });
   }
@@ -179,18 +179,18 @@ class Client {
     }
   }
 
-  void await_confirmations(std::size_t at_most) {
+  void await_confirmations(std::size_t max_left) {
     send();
-    while (unconfirmed_.size() > at_most) {
+    while (unconfirmed_.size() > max_left) {
       const auto event = connection_->next(std::chrono::seconds(30));
       if (!event) throw Lost("the broker confirms nothing for 30 s");
       handle(*event);
     }
   }
 
-  /// What is known of a task after `patience`, or earlier if that is final.
-  Result await_result(const std::string& id, Seconds patience) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+  /// What is known of a task after `timeout`, or earlier if that is final.
+  Result await_result(const std::string& id, Seconds timeout) {
+    const auto end = std::chrono::steady_clock::now() + timeout;
     insist({}, [&] {
       while (!waited_for_[id].ready()) {
         const auto left = std::max(Seconds(0), Seconds(end - std::chrono::steady_clock::now()));

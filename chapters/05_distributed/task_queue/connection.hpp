@@ -145,10 +145,10 @@ class Connection {
   }
 
   /// The next thing that the broker sends; nothing if it sends nothing for so long. Throws Lost.
-  std::optional<Event> next(std::chrono::microseconds patience) {
+  std::optional<Event> next(std::chrono::microseconds timeout) {
     amqp_maybe_release_buffers(state_);
-    const timeval wait = {static_cast<time_t>(patience.count() / 1'000'000),
-                          static_cast<suseconds_t>(patience.count() % 1'000'000)};
+    const timeval wait = {static_cast<time_t>(timeout.count() / 1'000'000),
+                          static_cast<suseconds_t>(timeout.count() % 1'000'000)};
     for (;;) {
       amqp_frame_t frame;
       const int status = amqp_simple_wait_frame_noblock(state_, &frame, &wait);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -70,9 +71,11 @@ class Control {
   std::map<std::string, Method> methods_;
 };
 
-/// Asks all workers for `method`, and collects what they answer within `patience`: the answers by node.
+/// Asks all workers for `method`, and collects what they answer within `timeout`, or until `enough` of them have
+/// answered: the answers by node.
 inline std::map<std::string, json::value> ask_workers(Connection& connection, const std::string& method,
-                                                      std::chrono::milliseconds patience) {
+                                                      std::chrono::milliseconds timeout,
+                                                      std::size_t enough = SIZE_MAX) {
   const std::string ticket = new_id();
   declare_control(connection);
   connection.declare_queue(ticket, false, true, {{"x-expires", 10'000}});
@@ -91,8 +94,8 @@ inline std::map<std::string, json::value> ask_workers(Connection& connection, co
   connection.publish(questions, "", question);
 
   std::map<std::string, json::value> found;
-  const auto end = std::chrono::steady_clock::now() + patience;
-  for (;;) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  while (found.size() < enough) {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
     const auto event = left.count() > 0 ? connection.next(left) : std::nullopt;
     if (!event) break;

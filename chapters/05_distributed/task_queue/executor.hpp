@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cookbook/measure.hpp"
+#include "cookbook/system_check.hpp"
 #include "tasks.hpp"
 
 namespace task_queue {
@@ -37,7 +38,6 @@ struct Done {
 class Executor {
  public:
   Executor(int threads, const Registry& registry) : registry_(registry) {
-    if (wake_ < 0) cookbook::system_refused("eventfd");
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }
 
@@ -107,7 +107,7 @@ class Executor {
     try {
       return Result{request.id, "SUCCESS", registry_.tasks().at(request.task)(request)};
     } catch (const Retry& retry) {
-      if (request.retries < retry.at_most) return retry;
+      if (request.retries < retry.max_retries) return retry;
       return failure(request, TaskError("MaxRetriesExceededError", retry.why, "celery.exceptions"));
     } catch (const TaskError& error) {
       return failure(request, error);
@@ -125,7 +125,7 @@ class Executor {
   std::vector<Done> done_;
   int running_ = 0;
   bool closed_ = false;
-  const int wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  const int wake_ = check(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd");
   std::vector<std::jthread> threads_;
 };
 

@@ -9,8 +9,8 @@
 
 #include "client.hpp"
 #include "control.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
-#include "cookbook/verdict.hpp"
 #include "worker_process.hpp"
 
 namespace task_queue {
@@ -46,8 +46,8 @@ inline double bare_loop(const Address& address, const Message& message, int coun
   });
   std::set<int> unconfirmed;
   int replied = 0;
-  const auto take_until = [&](std::size_t at_most, int replies_at_least) {
-    while (unconfirmed.size() > at_most || replied < replies_at_least) {
+  const auto take_until = [&](std::size_t max_left, int replies_at_least) {
+    while (unconfirmed.size() > max_left || replied < replies_at_least) {
       const auto event = publisher.next(std::chrono::seconds(30));
       if (!event) throw Lost("the broker is silent");
       if (const auto* confirmed = std::get_if<Confirmed>(&*event)) {
@@ -62,7 +62,7 @@ inline double bare_loop(const Address& address, const Message& message, int coun
   for (int sent = 1; sent <= count; ++sent) {
     publisher.publish("", queue, message);
     unconfirmed.insert(sent);
-    if (unconfirmed.size() >= Client::unconfirmed_at_most) take_until(Client::unconfirmed_at_most / 2, 0);
+    if (unconfirmed.size() >= Client::max_unconfirmed) take_until(Client::max_unconfirmed / 2, 0);
   }
   take_until(0, replies ? count : 0);
   consuming.join();
@@ -73,10 +73,9 @@ inline double bare_loop(const Address& address, const Message& message, int coun
   return seconds;
 }
 
-/// Posts `count` tasks and waits until they are done, with a result each or, for the last one only; in seconds. Adds
-/// to `wrong` how many results were not what they should be.
-inline double tasks_in_seconds(Client& client, int count, bool results, int& wrong) {
-  const cookbook::Stopwatch watch;
+/// Posts `count` tasks and waits until they are done, with a result for each of them or for the last one only. Returns
+/// how many results were not what they should be.
+inline int wrong_results(Client& client, int count, bool results) {
   std::vector<std::pair<int, Client::Handle>> handles;
   for (int i = 0; i < count; ++i) {
     const bool kept = results || i + 1 == count;
@@ -84,50 +83,54 @@ inline double tasks_in_seconds(Client& client, int count, bool results, int& wro
     if (kept) handles.emplace_back(i, std::move(handle));
   }
   client.flush();
+  int wrong = 0;
   for (auto& [i, handle] : handles) wrong += handle.get() != json::value(i + 5);
-  return watch.seconds();
+  return wrong;
 }
 
-/// How many tasks the worker says that it has executed.
-inline long executed(Connection& broker) {
-  for (const auto& [node, statistics] : ask_workers(broker, "stats", std::chrono::milliseconds(100))) {
-    return statistics.at("total").at("addTask.add").to_number<long>();
+/// How many tasks the worker says that it has executed; asks again, up to a hundred times, as long as it is fewer than
+/// `posted`: the last result may be here before the task of another thread is done.
+inline long executed(Connection& broker, long posted) {
+  long count = -1;
+  for (int asked = 0; asked < 100 && count < posted; ++asked) {
+    for (const auto& [node, statistics] : ask_workers(broker, "stats", std::chrono::seconds(10), 1)) {
+      count = statistics.at("total").at("addTask.add").to_number<long>();
+    }
   }
-  return -1;
+  return count;
 }
 
-/// The bare loop and the tasks in turn, so that what disturbs the machine disturbs both.
+/// The bare loop and the tasks.
 inline void measure_rates(Client& client, Connection& broker, const Address& address, const std::string& url, int count,
-                          int repeats, cookbook::Verdict& verdict) {
+                          int repeats, cookbook::Checks& checks) {
   const int concurrency = 2, ahead = 50;
   WorkerProcess worker(
       {"--broker", url, "--quiet", "--concurrency", std::to_string(concurrency), "--prefetch", std::to_string(ahead)});
   Request request = {"addTask.add", new_id(), {5, 5}};
   request.reply_to = new_id();
   const Message message = encode(request);
-  std::vector<double> bare, plain, bare_with_reply, with_result;
   int wrong = 0;
-  for (int i = 0; i <= repeats; ++i) {
-    const double seconds[] = {
-        bare_loop(address, message, count, concurrency * ahead, false), tasks_in_seconds(client, count, false, wrong),
-        bare_loop(address, message, count, concurrency * ahead, true), tasks_in_seconds(client, count, true, wrong)};
-    if (i == 0) continue;  // the first round warms up
-    bare.push_back(seconds[0]);
-    plain.push_back(seconds[1]);
-    bare_with_reply.push_back(seconds[2]);
-    with_result.push_back(seconds[3]);
-  }
-  verdict.equal("wrong results among the measured tasks", wrong, 0);
-  verdict.equal("measured tasks that were executed once", executed(broker), 2L * (repeats + 1) * count);
+  long posted = 0;
+  const auto bare = [&](bool replies) { return bare_loop(address, message, count, concurrency * ahead, replies); };
+  const auto tasks = [&](bool results) {
+    wrong += wrong_results(client, count, results);
+    posted += count;
+  };
+  const double amount = count;
+  const std::vector<cookbook::Row> rows = {{"bare publish-and-consume loop", amount, [&] { return bare(false); }},
+                                           {"tasks, results ignored", amount, [&] { tasks(false); }},
+                                           {"bare loop, there and back", amount, [&] { return bare(true); }},
+                                           {"tasks with results", amount, [&] { tasks(true); }}};
+  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, repeats);
+  checks.equal("wrong results among the measured tasks", wrong, 0);
+  checks.equal("measured tasks, executed less posted", executed(broker, posted) - posted, 0L);
 
-  cookbook::Figures one_way("one message a task", cookbook::rate("K/s", 1e3));
-  one_way.add_limit("bare publish-and-consume loop", cookbook::timing_of(bare), count);
-  one_way.add("tasks, results ignored", cookbook::timing_of(plain), count);
-  one_way.print(verdict);
-  cookbook::Figures both_ways("a message and a reply a task", cookbook::rate("K/s", 1e3));
-  both_ways.add_limit("bare loop, there and back", cookbook::timing_of(bare_with_reply), count);
-  both_ways.add("tasks with results", cookbook::timing_of(with_result), count);
-  both_ways.print(verdict);
+  for (const auto& [title, bare_row] : {std::pair{"one message a task", 0U}, {"a message and a reply a task", 2U}}) {
+    cookbook::Figures figures(title, cookbook::rate("K/s", 1e3));
+    for (const unsigned row : {bare_row, bare_row + 1}) figures.add(rows[row].name, timings[row], rows[row].amount);
+    figures.percent_of(rows[bare_row].name, "bare loop");
+    figures.print(checks);
+  }
 }
 
 }  // namespace task_queue

@@ -49,9 +49,9 @@ int main(int argc, char** argv) {
   }
   if (quiet) return 0;
 
-  const std::chrono::milliseconds patience(wait_ms);
-  const auto statistics = ask_workers(connection, "stats", patience);
-  for (const auto& [node, tasks] : ask_workers(connection, "registered", patience)) {
+  const std::chrono::milliseconds timeout(wait_ms);
+  const auto statistics = ask_workers(connection, "stats", timeout);
+  for (const auto& [node, tasks] : ask_workers(connection, "registered", timeout)) {
     const json::value stats = statistics.contains(node) ? statistics.at(node) : json::value();
     println("worker {}: pid {}, {} at once, {} messages ahead", node, json::serialize(member(stats, "pid")),
             json::serialize(member(member(stats, "pool"), "max-concurrency")),

@@ -14,6 +14,7 @@
 #include <csignal>
 
 #include "cookbook/options.hpp"
+#include "cookbook/system_check.hpp"
 #include "retry.hpp"
 
 namespace {
@@ -27,10 +28,8 @@ int descriptor_of_sigterm() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  const int descriptor = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (descriptor < 0) cookbook::system_refused("signalfd");
-  return descriptor;
+  check(sigprocmask(SIG_BLOCK, &set, nullptr), "sigprocmask");
+  return check(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
 }
 
 /// The banner of Celery's worker, in plain lines.

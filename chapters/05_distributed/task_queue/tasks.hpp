@@ -20,7 +20,7 @@ namespace task_queue {
 /// Thrown by a task that wants to be tried again after a pause.
 struct Retry {
   double after_seconds;
-  std::int64_t at_most;  ///< tries after the first; then the task has failed
+  std::int64_t max_retries;  ///< tries after the first; then the task has failed
   std::string why;
 };
 

@@ -87,13 +87,13 @@ class Worker {
     pollfd ready[] = {{connection.socket(), POLLIN, 0},
                       {executor_.descriptor(), POLLIN, 0},
                       {stopping_ ? -1 : stop_signal_, POLLIN, 0}};
-    int patience = connection.has_read_ahead() ? 0 : 1000;
+    int timeout_ms = connection.has_read_ahead() ? 0 : 1000;
     if (!held_.empty()) {
       const auto due =
           std::chrono::ceil<std::chrono::milliseconds>(held_.begin()->first - std::chrono::system_clock::now());
-      patience = std::clamp(static_cast<int>(std::min<long>(due.count(), patience)), 0, patience);
+      timeout_ms = std::clamp(static_cast<int>(std::min<long>(due.count(), timeout_ms)), 0, timeout_ms);
     }
-    if (poll(ready, 3, patience) < 0 && errno != EINTR) cookbook::system_refused("poll");
+    if (poll(ready, 3, timeout_ms) < 0 && errno != EINTR) cookbook::system_refused("poll");
     if (ready[2].revents == 0) return;
     cookbook::println("Stopping: running tasks finish, waiting ones stay with the broker.");
     stopping_ = true;

@@ -17,9 +17,9 @@
 #include <set>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "cuda_check.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_timer.hpp"
@@ -54,15 +54,15 @@ std::vector<long long> first_integers(long long count) {
   return numbers;
 }
 
-void check_host(cookbook::Verdict& verdict) {
+void check_host(cookbook::Checks& checks) {
   const std::vector<long long> eight = first_integers(8);
   const auto sums = chain(eight, Sum{});
   const auto levels = tree(eight, Sum{});
-  verdict.equal("chain, sum after each addition", sums, {1, 3, 6, 10, 15, 21, 28, 36});
-  verdict.equal("chain, additions that wait for one another", sums.size() - 1, 7U);
-  verdict.equal("tree, sums on each level", levels, {{3, 7, 11, 15}, {10, 26}, {36}});
-  verdict.equal("tree, levels that wait for one another", levels.size(), 3U);
-  verdict.equal("host, sum of 1 to 10000", chain(first_integers(10'000), Sum{}).back(), 50'005'000LL);
+  checks.equal("chain, sum after each addition", sums, {1, 3, 6, 10, 15, 21, 28, 36});
+  checks.equal("chain, additions that wait for one another", sums.size() - 1, 7U);
+  checks.equal("tree, sums on each level", levels, {{3, 7, 11, 15}, {10, 26}, {36}});
+  checks.equal("tree, levels that wait for one another", levels.size(), 3U);
+  checks.equal("host, sum of 1 to 10000", chain(first_integers(10'000), Sum{}).back(), 50'005'000LL);
 }
 
 /// The operation's result over `values` on the device.
@@ -74,29 +74,29 @@ T reduced(const std::vector<T>& values, int block) {
   return reduction.result();
 }
 
-void check_integers(cookbook::Verdict& verdict, long long count, int block) {
+void check_integers(cookbook::Checks& checks, long long count, int block) {
   const auto numbers = first_integers(10'000);
   cookbook::println("vector to reduce = [{} {} {} ... {} {} {}]", numbers[0], numbers[1], numbers[2], numbers[9997],
                     numbers[9998], numbers[9999]);
-  verdict.equal("result, sum", reduced<Sum>(numbers, block), 50'005'000LL);
-  verdict.equal("result, maximum", reduced<Maximum>(numbers, block), 10'000LL);
-  verdict.equal("product of 1 to 20", reduced<Product>(first_integers(20), block), 2'432'902'008'176'640'000LL);
-  verdict.equal("sum of 1 to 8", reduced<Sum>(first_integers(8), block), 36LL);
-  verdict.equal("sum of one element", reduced<Sum>(std::vector{42LL}, block), 42LL);
-  verdict.equal("sum of none", reduced<Sum>(std::vector<long long>{}, block), 0LL);
+  checks.equal("result, sum", reduced<Sum>(numbers, block), 50'005'000LL);
+  checks.equal("result, maximum", reduced<Maximum>(numbers, block), 10'000LL);
+  checks.equal("product of 1 to 20", reduced<Product>(first_integers(20), block), 2'432'902'008'176'640'000LL);
+  checks.equal("sum of 1 to 8", reduced<Sum>(first_integers(8), block), 36LL);
+  checks.equal("sum of one element", reduced<Sum>(std::vector{42LL}, block), 42LL);
+  checks.equal("sum of none", reduced<Sum>(std::vector<long long>{}, block), 0LL);
 
   int same = 0;
   for (int threads = 32; threads <= 1024; threads += 32) same += reduced<Sum>(numbers, threads) == 50'005'000;
-  verdict.equal("block sizes of 32, 64, 96 ... 1024 threads with this sum", same, 32);
+  checks.equal("block sizes of 32, 64, 96 ... 1024 threads with this sum", same, 32);
 
   std::vector<int> random(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < random.size(); ++i) {
     random[i] = static_cast<int>(1000 * gpu::random_number(3, static_cast<unsigned>(i)));
   }
-  verdict.equal("sum of random integers, device less host",
-                reduced<Sum>(random, block) - std::accumulate(random.begin(), random.end(), 0), 0);
-  verdict.equal("maximum of random integers", reduced<Maximum>(random, block),
-                *std::max_element(random.begin(), random.end()));
+  checks.equal("sum of random integers, device less host",
+               reduced<Sum>(random, block) - std::accumulate(random.begin(), random.end(), 0), 0);
+  checks.equal("maximum of random integers", reduced<Maximum>(random, block),
+               *std::max_element(random.begin(), random.end()));
 }
 
 __global__ void fill(float* numbers, unsigned seed, std::size_t count) {
@@ -105,7 +105,7 @@ __global__ void fill(float* numbers, unsigned seed, std::size_t count) {
 }
 
 /// A large sum: near the exact one, and made of the same bits on every run.
-void check_floats(cookbook::Verdict& verdict, const gpu::DeviceArray<float>& values, int block, int runs) {
+void check_floats(cookbook::Checks& checks, const gpu::DeviceArray<float>& values, int block, int runs) {
   Reduction<float, Sum> sum(block);
   std::set<unsigned> bits;
   float result = 0;
@@ -121,11 +121,11 @@ void check_floats(cookbook::Verdict& verdict, const gpu::DeviceArray<float>& val
     magnitude += std::abs(value);
   }
   // Rounding errors grow with the number of additions in a row, which is small in a tree: far below a chain's.
-  verdict.that("float sum within 1e-6 of the sum of magnitudes", std::abs(result - exact) <= 1e-6 * magnitude);
-  verdict.equal(fmt::format("different float sums in {} runs", runs), bits.size(), 1U);
+  checks.that("float sum within 1e-6 of the sum of magnitudes", std::abs(result - exact) <= 1e-6 * magnitude);
+  checks.equal(fmt::format("different float sums in {} runs", runs), bits.size(), 1U);
 }
 
-/// What the memory delivers, at most: a kernel that reads all values, in the same manner, and does next to nothing.
+/// The most that the memory delivers: a kernel that reads all values, in the same manner, and does next to nothing.
 __global__ void read_only(const float4* values, std::size_t count, float* never) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x * 4 + threadIdx.x;
   float4 seen[4] = {};
@@ -140,34 +140,36 @@ __global__ void read_only(const float4* values, std::size_t count, float* never)
 }
 
 /// Sums of `count` values, each over another part of `values`, so that none of them is found in a cache.
-void measure(cookbook::Verdict& verdict, const gpu::DeviceArray<float>& values, std::size_t count, int block) {
+void measure(cookbook::Checks& checks, const gpu::DeviceArray<float>& values, std::size_t count, int block) {
   const std::size_t parts = std::min<std::size_t>(128, values.size() / count);
   Reduction<float, Sum> sum(block);
   gpu::DeviceArray<float> result(1);
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, values.data(), result.data(), count));
   gpu::DeviceArray<char> scratch(bytes);
-  const auto over_parts = [&](auto start) {
-    return [=, &values] {
-      for (std::size_t part = 0; part < parts; ++part) start(values.data() + part * count);
-    };
-  };
-  const auto times = gpu::time_in_turn(
-      21, {over_parts([&](const float* from) {
-             const std::size_t fours = count / 4;
-             read_only<<<static_cast<unsigned>((fours + 4095) / 4096), 1024>>>(reinterpret_cast<const float4*>(from),
-                                                                               fours, result.data());
-             CUDA_CHECK(cudaGetLastError());
-           }),
-           over_parts([&](const float* from) { sum.start(from, count); }), over_parts([&](const float* from) {
-             CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, from, result.data(), count));
-           })});
   const double amount = static_cast<double>(parts * count * sizeof(float));
+  const auto row = [&](const std::string& name, auto start) {
+    return gpu::timed_row(name, amount, [=, &values] {
+      for (std::size_t part = 0; part < parts; ++part) start(values.data() + part * count);
+    });
+  };
   cookbook::Figures figures(fmt::format("sum of {} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
-  figures.add_limit("read only", times[0], amount);
-  figures.add("one pass, fixed order", times[1], amount);
-  figures.add_peer("cub::DeviceReduce", times[2], amount);
-  figures.print(verdict);
+  figures.measure({row("read only",
+                       [&](const float* from) {
+                         const std::size_t fours = count / 4;
+                         read_only<<<static_cast<unsigned>((fours + 4095) / 4096), 1024>>>(
+                             reinterpret_cast<const float4*>(from), fours, result.data());
+                         CUDA_CHECK(cudaGetLastError());
+                       }),
+                   row("one pass, fixed order", [&](const float* from) { sum.start(from, count); }),
+                   row("cub::DeviceReduce",
+                       [&](const float* from) {
+                         CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, from, result.data(), count));
+                       })},
+                  21);
+  figures.percent_of("read only");
+  figures.times("cub::DeviceReduce", "CUB");
+  figures.print(checks);
 }
 
 }  // namespace
@@ -183,19 +185,19 @@ int main(int argc, char** argv) {
   options.add("runs", runs, "how often, to compare the bits", 1, 10'000);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
-  check_host(verdict);
-  if (!gpu::device_found()) return gpu::without_device(verdict);
+  cookbook::Checks checks;
+  check_host(checks);
+  if (!gpu::device_found()) return gpu::without_device(checks);
 
-  check_integers(verdict, count, block);
+  check_integers(checks, count, block);
   if (large > 0) {
     gpu::DeviceArray<float> values(large);
     fill<<<static_cast<unsigned>((large + 255) / 256), 256>>>(values.data(), 4, large);
     CUDA_CHECK(cudaGetLastError());
-    check_floats(verdict, values, block, runs);
+    check_floats(checks, values, block, runs);
     constexpr std::size_t small = 1 << 20;  // below, the time is that of a launch
-    if (large >= small) measure(verdict, values, large, block);
-    if (large > small) measure(verdict, values, small, block);
+    if (large >= small) measure(checks, values, large, block);
+    if (large > small) measure(checks, values, small, block);
   }
-  return verdict.exit_code();
+  return checks.exit_code();
 }

@@ -149,11 +149,11 @@ __global__ void __launch_bounds__(1024, 2)
 /// Reduces values on the device by Operation, with blocks of a given number of threads.
 template <typename T, typename Operation>
 class Reduction {
-  static_assert(16 % sizeof(T) == 0 && sizeof(T) >= 4, "values of 4, 8 or 16 bytes fill a load and can be shuffled");
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "values of 4 or 8 bytes fill a load and can be shuffled");
 
  public:
   /// `block` is rounded up to whole warps.
-  explicit Reduction(int block) : block_((block + 31) / 32 * 32), partial_(most_blocks), result_(1), done_(1) {
+  explicit Reduction(int block) : block_((block + 31) / 32 * 32), partial_(max_blocks), result_(1), done_(1) {
     done_.zero();
     result_.poison();
   }
@@ -162,7 +162,7 @@ class Reduction {
   /// operation's identity.
   void start(const T* values, std::size_t count) {
     const std::size_t a_block = static_cast<std::size_t>(block_) * 4 * detail::Pack<T>::size;
-    const std::size_t blocks = std::clamp<std::size_t>((count + a_block - 1) / a_block, 1, most_blocks);
+    const std::size_t blocks = std::clamp<std::size_t>((count + a_block - 1) / a_block, 1, max_blocks);
     detail::reduce<T, Operation>
         <<<static_cast<unsigned>(blocks), block_>>>(values, count, partial_.data(), done_.data(), result_.data());
     CUDA_CHECK(cudaGetLastError());
@@ -174,7 +174,7 @@ class Reduction {
  private:
   /// Four blocks for each of the 132 multiprocessors of an H200. A constant, not what the device at hand would take, so
   /// that the order of the operations, and with it the last bit of a sum of floats, is the same on every device.
-  static constexpr std::size_t most_blocks = 528;
+  static constexpr std::size_t max_blocks = 528;
 
   int block_;
   gpu::DeviceArray<T> partial_, result_;

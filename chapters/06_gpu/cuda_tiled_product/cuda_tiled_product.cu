@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "cuda_check.hpp"
 #include "cuda_timer.hpp"
 #include "limits.cuh"
@@ -102,29 +102,29 @@ std::size_t wrong_elements(const Step& step, const Values& a, const Values& b, c
   return different(device_c.to_host(), expected);
 }
 
-void check_steps(cookbook::Verdict& verdict, const Values& a, const Values& b, const Values& expected, int n) {
+void check_steps(cookbook::Checks& checks, const Values& a, const Values& b, const Values& expected, int n) {
   Values identity(a.size());
   for (int i = 0; i < n; ++i) identity[std::size_t(i) * n + i] = 1;
   std::size_t of_identity = 0;
   for (const Step& step : steps) {
-    verdict.equal(fmt::format("{}, wrong elements of {}", step.name, expected.size()),
-                  wrong_elements(step, a, b, expected, n), 0U);
+    checks.equal(fmt::format("{}, wrong elements of {}", step.name, expected.size()),
+                 wrong_elements(step, a, b, expected, n), 0U);
     of_identity += wrong_elements(step, identity, a, a, n);
   }
-  verdict.equal("identity times A, wrong elements in all steps", of_identity, 0U);
-  verdict.equal("2 shared tile of 16 x 16, wrong elements", wrong_elements({"", shared_tile<16>}, a, b, expected, n),
-                0U);
+  checks.equal("identity times A, wrong elements in all steps", of_identity, 0U);
+  checks.equal("2 shared tile of 16 x 16, wrong elements", wrong_elements({"", shared_tile<16>}, a, b, expected, n),
+               0U);
 }
 
 /// Small whole numbers, whose sums stay below 2^24, have an exact product in floats too.
-void check_whole_numbers(cookbook::Verdict& verdict, int n) {
+void check_whole_numbers(cookbook::Checks& checks, int n) {
   Values a = random_values(n, 3), b = random_values(n, 4);
   for (float& value : a) value = std::round(8 * value);
   for (float& value : b) value = std::round(8 * value);
   const Values exact = product_on_host<false>(a, b, n);
   std::size_t wrong = 0;
   for (const Step& step : steps) wrong += wrong_elements(step, a, b, exact, n);
-  verdict.equal(fmt::format("whole numbers, size {}, wrong elements in all steps", n), wrong, 0U);
+  checks.equal(fmt::format("whole numbers, size {}, wrong elements in all steps", n), wrong, 0U);
 }
 
 __global__ void fill(float* values, int n, int stride, unsigned seed) {
@@ -133,7 +133,7 @@ __global__ void fill(float* values, int n, int stride, unsigned seed) {
 }
 
 /// A large product: a sample of 1000 elements in double precision, and every element against cuBLAS. Then all speeds.
-void measure(cookbook::Verdict& verdict, int n) {
+void measure(cookbook::Checks& checks, int n) {
   Matrix a(n), b(n), c(n), library(n);
   fill<<<dim3((n + 255) / 256, n), 256>>>(a.data(), n, a.stride(), 1);
   CUDA_CHECK(cudaGetLastError());
@@ -158,20 +158,20 @@ void measure(cookbook::Verdict& verdict, int n) {
   }
   // The mean magnitude of a term is 1/4.
   for (std::size_t i = 0; i < actual.size(); ++i) apart += !(std::abs(actual[i] - expected[i]) <= 1e-5F * n / 4);
-  verdict.equal(fmt::format("size {}, elements of 1000 that are far from the exact ones", n), far, 0);
-  verdict.equal(fmt::format("size {}, elements that are far from those of cuBLAS", n), apart, 0);
+  checks.equal(fmt::format("size {}, elements of 1000 that are far from the exact ones", n), far, 0);
+  checks.equal(fmt::format("size {}, elements that are far from those of cuBLAS", n), apart, 0);
 
   const double operations = 2.0 * n * n * n;
-  double fma_operations = 0;
-  std::vector<std::function<void()>> works = {[&] { fma_operations = start_fma_loop(c.data()); },
-                                              [&] { cublas(a, b, library); }};
-  for (const Step& step : steps) works.push_back([&] { step.run(a, b, c); });
-  const auto times = gpu::time_in_turn(n > 5000 ? 3 : 9, works);
+  const double fma_operations = start_fma_loop(c.data());
+  std::vector<cookbook::Row> rows = {
+      gpu::timed_row("multiply-add alone", fma_operations, [&] { start_fma_loop(c.data()); })};
+  for (const Step& step : steps) rows.push_back(gpu::timed_row(step.name, operations, [&] { step.run(a, b, c); }));
+  rows.push_back(gpu::timed_row("cublasSgemm", operations, [&] { cublas(a, b, library); }));
   cookbook::Figures figures(fmt::format("n = {}", n), cookbook::rate("TFLOP/s", 1e12), gpu::device());
-  figures.add_limit("multiply-add alone", times[0], fma_operations);
-  for (std::size_t i = 0; i < steps.size(); ++i) figures.add(steps[i].name, times[i + 2], operations);
-  figures.add_peer("cublasSgemm", times[1], operations);
-  figures.print(verdict);
+  figures.measure(rows, n > 5000 ? 3 : 9);
+  figures.percent_of("multiply-add alone", "multiply-add");
+  figures.times("cublasSgemm", "cuBLAS");
+  figures.print(checks);
 }
 
 }  // namespace
@@ -183,16 +183,16 @@ int main(int argc, char** argv) {
   options.add("largest", largest, "which of the sizes 1600, 4096 and 8192 are measured: those up to this", 0, 8192);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Values a = random_values(size, 1), b = random_values(size, 2), c = product_on_host(a, b, size);
-  verdict.equal("host, 2 x 2", product_on_host({1, 2, 3, 4}, {5, 6, 7, 8}, 2), {19, 22, 43, 50});
-  verdict.that("host within 1e-5 of the sum of magnitudes, every element", largest_error(a, b, c, size) <= 1e-5);
-  if (!gpu::device_found()) return gpu::without_device(verdict);
+  checks.equal("host, 2 x 2", product_on_host({1, 2, 3, 4}, {5, 6, 7, 8}, 2), {19, 22, 43, 50});
+  checks.that("host within 1e-5 of the sum of magnitudes, every element", largest_error(a, b, c, size) <= 1e-5);
+  if (!gpu::device_found()) return gpu::without_device(checks);
 
-  check_steps(verdict, a, b, c, size);
-  if (largest >= 1600) check_whole_numbers(verdict, 1600);
+  check_steps(checks, a, b, c, size);
+  if (largest >= 1600) check_whole_numbers(checks, 1600);
   for (const int n : {1600, 4096, 8192}) {
-    if (n <= largest) measure(verdict, n);
+    if (n <= largest) measure(checks, n);
   }
-  return verdict.exit_code();
+  return checks.exit_code();
 }

@@ -1,9 +1,10 @@
 // Vector addition on a GPU
 //
-// Adds two vectors of 1,048,576 floats, one thread an element: 4096 blocks of 256 threads, and a guard for the threads
-// of the last block that have no element. The host adds them too, and every sum must agree to the last bit. Then two
-// vectors of 2^28 floats, which no cache holds: there the device's memory sets the pace, and a thread that loads four
-// floats at once keeps up with it, while a thread that loads one does not. Without a device only the host's part runs.
+// Adds two vectors of 1,048,576 floats, one thread an element: 4096 blocks of 256 threads. A guard is for the threads
+// of the last block that have no element, 255 of them with --count 1048577. The host adds them too, and every sum must
+// agree to the last bit. Then two vectors of 2^28 floats, which no cache holds: there the device's memory sets the
+// pace, and a thread that loads four floats at once keeps up with it, while a thread that loads one does not. Without a
+// device only the host's part runs.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_vector_add/cuda_vector_add.cu common/cookbook/*.cpp -lfmt -o cuda_vector_add
 // Run:     cuda_vector_add [--count N] [--large N]
@@ -15,13 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "cuda_check.hpp"
 #include "cuda_memory.hpp"
 #include "cuda_timer.hpp"
-#include "peer.cuh"
+#include "reference.cuh"
 
 namespace {
 
@@ -94,16 +95,16 @@ std::string message(const Vector& actual, const Vector& expected) {
 }
 
 /// What needs no device: the geometry, and the reference against sums in double precision, rounded once.
-void check_host(cookbook::Verdict& verdict, const Vector& a, const Vector& b, const Vector& expected) {
-  verdict.equal("blocks of 256 for 1048576 elements", blocks_for(1'048'576), 4096U);
-  verdict.equal("blocks of 256 for 1048577 elements", blocks_for(1'048'577), 4097U);
-  verdict.equal("blocks of 256 for 1 element", blocks_for(1), 1U);
+void check_host(cookbook::Checks& checks, const Vector& a, const Vector& b, const Vector& expected) {
+  checks.equal("blocks of 256 for 1048576 elements", blocks_for(1'048'576), 4096U);
+  checks.equal("blocks of 256 for 1048577 elements", blocks_for(1'048'577), 4097U);
+  checks.equal("blocks of 256 for 1 element", blocks_for(1), 1U);
   Vector exact(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) exact[i] = static_cast<float>(double{a[i]} + double{b[i]});
-  verdict.equal("sums of the host that differ from the exact ones", different(expected, exact), 0U);
+  checks.equal("sums of the host that differ from the exact ones", different(expected, exact), 0U);
   Vector wrong = expected;
   wrong.back() = std::nextafter(wrong.back(), 1e9F);
-  verdict.equal("message if the last bit of one sum is wrong", message(wrong, expected), "Results are incorrect!");
+  checks.equal("message if the last bit of one sum is wrong", message(wrong, expected), "Results are incorrect!");
 }
 
 /// The five steps of a program that uses a GPU: memory there, data to it, the kernel, the results back, memory freed.
@@ -136,7 +137,7 @@ __global__ void fill(float* numbers, unsigned seed, std::size_t count) {
 }
 
 /// Vectors that leave the caches: all sums against the host's, and the bytes a second that each kernel moves.
-void add_large(cookbook::Verdict& verdict, std::size_t count) {
+void add_large(cookbook::Checks& checks, std::size_t count) {
   gpu::DeviceArray<float> a(count), b(count), sum(count);
   fill<<<blocks_for(count), block>>>(a.data(), 1, count);
   CUDA_CHECK(cudaGetLastError());
@@ -151,23 +152,27 @@ void add_large(cookbook::Verdict& verdict, std::size_t count) {
     const auto index = static_cast<unsigned>(i);
     wrong += !(actual[i] == gpu::random_number(1, index) + gpu::random_number(2, index));
   }
-  verdict.equal("wrong sums in the large vector, four a thread", wrong, 0U);
+  checks.equal("wrong sums in the large vector, four a thread", wrong, 0U);
 
   const double bytes = static_cast<double>(count) * sizeof(float);
-  const auto times = gpu::time_in_turn(
-      21, {[&] { CUDA_CHECK(cudaMemcpyAsync(sum.data(), a.data(), count * sizeof(float), cudaMemcpyDeviceToDevice)); },
-           [&] {
-             add<<<blocks_for(count), block>>>(a.data(), b.data(), sum.data(), count);
-             CUDA_CHECK(cudaGetLastError());
-           },
-           [&] { start_fours(a.data(), b.data(), sum.data(), count); },
-           [&] { peer::start_add(a.data(), b.data(), sum.data(), count); }});
+  const std::string copy = "copy, read and written";
   cookbook::Figures figures(fmt::format("{} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
-  figures.add_limit("copy, read and written", times[0], 2 * bytes);
-  figures.add("one float a thread", times[1], 3 * bytes);
-  figures.add("four floats a thread", times[2], 3 * bytes);
-  figures.add_peer(peer::name, times[3], 3 * bytes);
-  figures.print(verdict);
+  figures.measure(
+      {gpu::timed_row(
+           copy, 2 * bytes,
+           [&] { CUDA_CHECK(cudaMemcpyAsync(sum.data(), a.data(), count * sizeof(float), cudaMemcpyDeviceToDevice)); }),
+       gpu::timed_row("one float a thread", 3 * bytes,
+                      [&] {
+                        add<<<blocks_for(count), block>>>(a.data(), b.data(), sum.data(), count);
+                        CUDA_CHECK(cudaGetLastError());
+                      }),
+       gpu::timed_row("four floats a thread", 3 * bytes, [&] { start_fours(a.data(), b.data(), sum.data(), count); }),
+       gpu::timed_row(reference::name, 3 * bytes,
+                      [&] { reference::start_add(a.data(), b.data(), sum.data(), count); })},
+      21);
+  figures.percent_of(copy, "copy");
+  figures.times(reference::name, "CUB");
+  figures.print(checks);
 }
 
 }  // namespace
@@ -179,17 +184,17 @@ int main(int argc, char** argv) {
   options.add("large", large, "elements of the large vectors, 0 to leave them out", 0, 1LL << 36);
   options.parse(argc, argv);
 
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   const Vector a = normal_numbers(count, 1), b = normal_numbers(count, 2), expected = add_on_host(a, b);
-  check_host(verdict, a, b, expected);
-  if (!gpu::device_found()) return gpu::without_device(verdict);
+  check_host(checks, a, b, expected);
+  if (!gpu::device_found()) return gpu::without_device(checks);
 
   Vector sum = add_on_device(a, b);
-  verdict.equal("bits of the element after the last", std::bit_cast<unsigned>(sum.back()), 0xFFFFFFFFU);
+  checks.equal("bits of the element after the last", std::bit_cast<unsigned>(sum.back()), 0xFFFFFFFFU);
   sum.pop_back();
   cookbook::println("first sums: {:.4f}", fmt::join(sum.begin(), sum.begin() + std::min<std::size_t>(count, 10), " "));
-  verdict.equal("sums that differ from the host's", different(sum, expected), 0U);
-  verdict.equal("message", message(sum, expected), "Results are correct!");
-  if (large > 0) add_large(verdict, large);
-  return verdict.exit_code();
+  checks.equal("sums that differ from the host's", different(sum, expected), 0U);
+  checks.equal("message", message(sum, expected), "Results are correct!");
+  if (large > 0) add_large(checks, large);
+  return checks.exit_code();
 }

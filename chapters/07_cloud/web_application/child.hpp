@@ -3,39 +3,36 @@
 
 #include <sched.h>
 
+#include <cerrno>
 #include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../../05_distributed/child_program.hpp"
+#include "cookbook/pin.hpp"
+#include "cookbook/system_check.hpp"
 
-/// A child program that stays on one processor, and does not interrupt others there when it is woken: see keep_on() in
-/// 04_async/echo_server. If `processor` is -1 it is a child program like any other.
+/// A child program. If `processor` is not -1, it stays on that one of the processors that are allowed, and does not
+/// interrupt others there when it is woken (04_async/echo_server says why).
 class Child : public ChildProgram {
  public:
   explicit Child(std::vector<std::string> words, int processor = -1)
       : ChildProgram(std::move(words), false, [&] {
-          if (processor >= 0) stay_on(processor);
+          if (processor < 0) return;
+          cookbook::pin(processor);
+          const sched_param none = {};
+          check(sched_setscheduler(0, SCHED_BATCH, &none), "sched_setscheduler");
         }) {}
 
   /// Seconds that it has been on a processor.
   double processor_seconds() const {
     clockid_t clock = {};
     timespec time = {};
-    clock_getcpuclockid(pid(), &clock);
-    clock_gettime(clock, &time);
+    errno = clock_getcpuclockid(pid(), &clock);
+    if (errno != 0) cookbook::system_refused("clock_getcpuclockid");
+    check(clock_gettime(clock, &time), "clock_gettime");
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  }
-
- private:
-  static void stay_on(int processor) {
-    cpu_set_t chosen;
-    CPU_ZERO(&chosen);
-    CPU_SET(processor, &chosen);
-    sched_setaffinity(0, sizeof chosen, &chosen);
-    const sched_param none = {};
-    sched_setscheduler(0, SCHED_BATCH, &none);
   }
 };
 

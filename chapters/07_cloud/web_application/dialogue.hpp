@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 /// What the server has done so far.
 struct Counters {
   std::map<unsigned, long> answers;  ///< by status code
-  long connections = 0, timed_out = 0, turned_away = 0;
+  long connections = 0, timed_out = 0, rejected = 0;
 };
 
 /// The time as HTTP writes it. It changes once a second, so it is made once a second.

@@ -13,10 +13,13 @@ using asio::ip::tcp;
 
 class HttpServer {
  public:
-  /// Listens on 127.0.0.1. A connection on which no request is completed for `patience` is closed; one more than `most`
-  /// at once is turned away.
-  HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds patience, std::size_t most)
-      : routes_(routes), acceptor_(loop_, {asio::ip::address_v4::loopback(), port}), patience_(patience), most_(most) {
+  /// Listens on 127.0.0.1. A connection on which no request is completed for `timeout` is closed; one more than
+  /// `max_connections` at once is rejected.
+  HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds timeout, std::size_t max_connections)
+      : routes_(routes),
+        acceptor_(loop_, {asio::ip::address_v4::loopback(), port}),
+        timeout_(timeout),
+        max_connections_(max_connections) {
     // Else the kernel lets each connection's buffers grow to megabytes. Accepted sockets inherit these.
     acceptor_.set_option(tcp::socket::receive_buffer_size(1 << 16));
     acceptor_.set_option(tcp::socket::send_buffer_size(1 << 16));
@@ -98,8 +101,8 @@ class HttpServer {
       if (error) {  // no file descriptor is left, say: to try again at once would be a busy loop
         asio::steady_timer pause(loop_, std::chrono::milliseconds(10));
         co_await pause.async_wait(with_error);
-      } else if (peers_.size() >= most_) {
-        ++counters_.turned_away;
+      } else if (peers_.size() >= max_connections_) {
+        ++counters_.rejected;
       } else {
         error_code gone;
         socket.set_option(tcp::no_delay(true), gone);
@@ -114,7 +117,7 @@ class HttpServer {
   /// One timer for all. A client that sends its request byte by byte is as late as one that says nothing.
   asio::awaitable<void> watch_the_clock() {
     while (!is_drained()) {
-      clock_.expires_after(patience_ / 4);
+      clock_.expires_after(timeout_ / 4);
       co_await clock_.async_wait(with_error);
       ++tick_;
       for (Peer& peer : peers_) {
@@ -165,8 +168,8 @@ class HttpServer {
   tcp::acceptor acceptor_;
   asio::steady_timer clock_{loop_};
   asio::signal_set signals_{loop_};
-  std::chrono::milliseconds patience_;
-  std::size_t most_;
+  std::chrono::milliseconds timeout_;
+  std::size_t max_connections_;
   Peers peers_;
   Counters counters_;
   int tick_ = 0;

@@ -8,7 +8,7 @@
 // that.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/web_application/web_application.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application
-// Run:     web_application [--port N] [--patience-ms N] [--most N]
+// Run:     web_application [--port N] [--timeout-ms N] [--max-connections N]
 
 #include <sys/resource.h>
 
@@ -42,8 +42,7 @@ Response metrics(const HttpServer& server) {
   add("http_connections_total", "counter", "Connections accepted.", counters.connections);
   add("http_connections_open", "gauge", "Connections open now.", server.open_connections());
   add("http_timeouts_total", "counter", "Connections closed for want of a request.", counters.timed_out);
-  add("http_turned_away_total", "counter", "Connections closed at once, since there were too many.",
-      counters.turned_away);
+  add("http_rejected_total", "counter", "Connections closed at once, since there were too many.", counters.rejected);
   return {.body = text, .type = "text/plain; version=0.0.4"};
 }
 
@@ -59,17 +58,17 @@ void allow_many_files() {
 
 int main(int argc, char** argv) {
   unsigned short port = 0;
-  int patience = 10'000;
-  std::size_t most = 10'000;
+  int timeout_ms = 10'000;
+  std::size_t max_connections = 10'000;
   cookbook::Options options("Serve web pages by functions in a table of routes, until SIGTERM or SIGINT");
   options.add("port", port, "port to listen on; 0 for a free one", 0, 65'535);
-  options.add("patience-ms", patience, "milliseconds that a client may take for a request", 4, 86'400'000);
-  options.add("most", most, "connections at once; one more is turned away", 1, 100'000);
+  options.add("timeout-ms", timeout_ms, "milliseconds that a client may take for a request", 4, 86'400'000);
+  options.add("max-connections", max_connections, "connections at once; one more is rejected", 1, 100'000);
   options.parse(argc, argv);
   allow_many_files();
 
   Routes routes;
-  HttpServer server(routes, port, std::chrono::milliseconds(patience), most);
+  HttpServer server(routes, port, std::chrono::milliseconds(timeout_ms), max_connections);
   routes.add("/", http::verb::get, hello_world);
   routes.add("/echo", http::verb::post, echo);
   routes.add("/health", http::verb::get, health);

@@ -14,77 +14,76 @@
 
 #include "child.hpp"
 #include "compare.hpp"
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "visits.hpp"
 
 namespace {
 
-void visit_pages(cookbook::Verdict& verdict, unsigned short port) {
-  verdict.equal("GET /", visit(port, request("GET", "/")).text(), "200 Hello from Flask!");
-  verdict.equal("GET /?name=x", visit(port, request("GET", "/?name=x")).text(), "200 Hello from Flask!");
+void visit_pages(cookbook::Checks& checks, unsigned short port) {
+  checks.equal("GET /", visit(port, request("GET", "/")).text(), "200 Hello from Flask!");
+  checks.equal("GET /?name=x", visit(port, request("GET", "/?name=x")).text(), "200 Hello from Flask!");
   const Reply head = visit(port, request("HEAD", "/"));
-  verdict.equal("HEAD /, length", head.field("Content-Length"), "17");
-  verdict.equal("POST /echo", visit(port, request("POST", "/echo", "Content-Length: 5\r\n", "again")).text(),
-                "200 again");
-  verdict.equal("GET /health", visit(port, request("GET", "/health")).text(), "200 ok");
-  verdict.equal("GET /nowhere", visit(port, request("GET", "/nowhere")).status, 404);
+  checks.equal("HEAD /, length", head.field("Content-Length"), "17");
+  checks.equal("POST /echo", visit(port, request("POST", "/echo", "Content-Length: 5\r\n", "again")).text(),
+               "200 again");
+  checks.equal("GET /health", visit(port, request("GET", "/health")).text(), "200 ok");
+  checks.equal("GET /nowhere", visit(port, request("GET", "/nowhere")).status, 404);
   const Reply refused = visit(port, request("DELETE", "/"));
-  verdict.equal("DELETE /", refused.status, 405);
-  verdict.equal("allowed instead", refused.field("Allow"), "GET, HEAD, OPTIONS");
+  checks.equal("DELETE /", refused.status, 405);
+  checks.equal("allowed instead", refused.field("Allow"), "GET, HEAD, OPTIONS");
 }
 
-void visit_rudely(cookbook::Verdict& verdict, unsigned short port) {
-  verdict.equal("no HTTP", visit(port, "\x16\x03\x01 may I?\r\n\r\n").status, 400);
-  verdict.equal("a body of 65537 bytes", visit(port, request("POST", "/echo", "Content-Length: 65537\r\n")).status,
-                413);
+void visit_rudely(cookbook::Checks& checks, unsigned short port) {
+  checks.equal("no HTTP", visit(port, "\x16\x03\x01 may I?\r\n\r\n").status, 400);
+  checks.equal("a body of 65537 bytes", visit(port, request("POST", "/echo", "Content-Length: 65537\r\n")).status, 413);
   const std::string cookie = "Cookie: " + std::string(8000, 'c') + "\r\n";
-  verdict.equal("a head of more than 8000 bytes", visit(port, request("GET", "/", cookie)).status, 431);
+  checks.equal("a head of more than 8000 bytes", visit(port, request("GET", "/", cookie)).status, 431);
 }
 
 /// Two requests one after the other, then 16 without waiting, all on one connection.
-void visit_again(cookbook::Verdict& verdict, unsigned short port) {
+void visit_again(cookbook::Checks& checks, unsigned short port) {
   Client client(port);
   std::vector<int> statuses;
   for (const char* path : {"/", "/nowhere"}) {
     client.send(request("GET", path));
     statuses.push_back(receive_reply(client).status);
   }
-  verdict.equal("two visits on one connection", statuses, {200, 404});
+  checks.equal("two visits on one connection", statuses, {200, 404});
 
   std::string sixteen;
   for (int i = 0; i < 16; ++i) sixteen += request("POST", "/echo", "Content-Length: 2\r\n", std::to_string(10 + i));
   client.send(sixteen);
   int in_order = 0;
   for (int i = 0; i < 16; ++i) in_order += receive_reply(client).body == std::to_string(10 + i);
-  verdict.equal("requests without waiting, answered in order", in_order, 16);
+  checks.equal("requests without waiting, answered in order", in_order, 16);
 }
 
-void visit_in_crowds(cookbook::Verdict& verdict, unsigned short port, int count) {
+void visit_in_crowds(cookbook::Checks& checks, unsigned short port, int count) {
   std::vector<Client> crowd;
   for (int i = 0; i < count; ++i) crowd.emplace_back(port);
   for (Client& client : crowd) client.send(request("GET", "/"));
   int answered = 0;
   for (Client& client : crowd) answered += receive_reply(client).text() == "200 Hello from Flask!";
-  verdict.equal("clients at once, answered", answered, count);
+  checks.equal("clients at once, answered", answered, count);
 
   const std::string metrics = visit(port, request("GET", "/metrics")).body;
   const std::size_t line = metrics.find("http_requests_total{code=\"404\"}");
-  verdict.equal("by its metrics, pages not found", line == std::string::npos ? "" : metrics.substr(line + 32, 1), "2");
+  checks.equal("by its metrics, pages not found", line == std::string::npos ? "" : metrics.substr(line + 32, 1), "2");
 }
 
-/// The first client says nothing, the second sends a byte now and then but never gets done.
-void visit_slowly(cookbook::Verdict& verdict, const std::string& server) {
-  WebServer web({server, "--patience-ms", "80"});
+/// The first client says nothing, the second sends a byte now and then but never completes its request.
+void visit_slowly(cookbook::Checks& checks, const std::string& server) {
+  WebServer web({server, "--timeout-ms", "80"});
   Client silent(web.port), slow(web.port);
   int sent = 0;
   for (; sent < 2000 && slow.send("G"); ++sent) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  verdict.that("a client that never gets done is shut out", sent < 2000);
-  verdict.that("a silent client is shut out", silent.is_ended());
+  checks.that("a client that never completes its request is disconnected", sent < 2000);
+  checks.that("a silent client is disconnected", silent.is_ended());
 }
 
 /// One client has sent half a request, another one waits between two requests.
-void visit_at_the_end(cookbook::Verdict& verdict, const std::string& server) {
+void visit_at_the_end(cookbook::Checks& checks, const std::string& server) {
   WebServer web({server});
   Client half(web.port), idle(web.port);
   idle.send(request("GET", "/"));
@@ -92,11 +91,11 @@ void visit_at_the_end(cookbook::Verdict& verdict, const std::string& server) {
   half.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nha");
   right = receive_reply(half).status == 100 && right;  // so the server has seen the head
   web.send(SIGTERM);
-  verdict.that("at SIGTERM an idle client is let go", right && idle.is_ended());
+  checks.that("at SIGTERM an idle client is let go", right && idle.is_ended());
   half.send("lf");
-  verdict.equal("a request that had begun is answered", receive_reply(half).text(), "200 half");
-  verdict.that("then that client is let go, too", half.is_ended());
-  verdict.equal("exit code of the server", web.wait(), 0);
+  checks.equal("a request that had begun is answered", receive_reply(half).text(), "200 half");
+  checks.that("then that client is let go, too", half.is_ended());
+  checks.equal("exit code of the server", web.wait(), 0);
 }
 
 }  // namespace
@@ -105,7 +104,8 @@ int main(int argc, char** argv) {
   int clients = 1000, runs = 0;
   cookbook::Options options("Visit the web application; with --serve as the first word, run that alone instead");
   options.add("clients", clients, "clients at once", 1, 5000);
-  options.add("compare", runs, "runs under load, each 4 seconds in all, beside nginx; 0 for none", 0, 1000);
+  options.add("compare", runs, "runs under load beside nginx, each 4 seconds in all, after one to warm up; 0 for none",
+              0, 1000);
   options.parse(argc, argv);
 
   rlimit files = {};
@@ -114,16 +114,16 @@ int main(int argc, char** argv) {
   setrlimit(RLIMIT_NOFILE, &files);
 
   const std::string server = beside_this_program("web_application");
-  cookbook::Verdict verdict;
+  cookbook::Checks checks;
   {
     const WebServer web({server});
-    visit_pages(verdict, web.port);
-    visit_rudely(verdict, web.port);
-    visit_again(verdict, web.port);
-    visit_in_crowds(verdict, web.port, clients);
+    visit_pages(checks, web.port);
+    visit_rudely(checks, web.port);
+    visit_again(checks, web.port);
+    visit_in_crowds(checks, web.port, clients);
   }
-  visit_slowly(verdict, server);
-  visit_at_the_end(verdict, server);
-  if (runs > 0) compare_with_nginx(verdict, server, runs);
-  return verdict.exit_code();
+  visit_slowly(checks, server);
+  visit_at_the_end(checks, server);
+  if (runs > 0) compare_with_nginx(checks, server, runs);
+  return checks.exit_code();
 }

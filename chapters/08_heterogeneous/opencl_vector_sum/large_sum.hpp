@@ -1,7 +1,6 @@
 /// Vectors that leave the caches: the bytes a second that a copy and the kernels move, by the device's own clock.
 #pragma once
 
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +19,7 @@ inline double seconds_of(const cl::Event& event) {
 }
 
 /// Sums two vectors of `count` elements, checks all sums, and prints the rates. `count` is a multiple of 4.
-inline void run(cookbook::Verdict& verdict, const cl::Device& device, const std::string& source, std::size_t count) {
+inline void run(cookbook::Checks& checks, const cl::Device& device, const std::string& source, std::size_t count) {
   const cl::Context context = CHECK_CL(cl::Context(device));
   cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE));
   const cl::Program program = opencl::build(context, source);
@@ -56,26 +55,26 @@ inline void run(cookbook::Verdict& verdict, const cl::Device& device, const std:
   for (const auto& [name, items] : {std::pair{"vector_sum", count}, std::pair{"vector_sum_four", count / 4}}) {
     CHECK_CL(queue.enqueueFillBuffer(device_sum, cl_int{-1}, 0, bytes));
     start_kernel(name, items);
-    verdict.equal(fmt::format("wrong sums of {} in large vectors", name), wrong_sums(), 0U);
+    checks.equal(fmt::format("wrong sums of {} in large vectors", name), wrong_sums(), 0U);
   }
 
-  // In turn, so that all see the same state of the machine; two rounds to warm up.
-  std::array<std::vector<double>, 4> seconds;
-  for (int round = -2; round < 11; ++round) {
+  const double moved = static_cast<double>(bytes);
+  const auto row = [&](const std::string& name, double amount, const char* kernel, std::size_t items) {
+    return cookbook::Row(name, amount, [=] { return seconds_of(start_kernel(kernel, items)); });
+  };
+  const auto copied_by_queue = [&] {
     cl::Event copied;
     CHECK_CL(queue.enqueueCopyBuffer(device_a, device_sum, 0, 0, bytes, nullptr, &copied));
-    const double times[] = {seconds_of(copied), seconds_of(start_kernel("copy_four", count / 4)),
-                            seconds_of(start_kernel("vector_sum", count)),
-                            seconds_of(start_kernel("vector_sum_four", count / 4))};
-    for (std::size_t i = 0; round >= 0 && i < seconds.size(); ++i) seconds[i].push_back(times[i]);
-  }
-  const double moved = static_cast<double>(bytes);
+    return seconds_of(copied);
+  };
   cookbook::Figures figures(fmt::format("{} integers", count), cookbook::rate("GB/s", 1e9), opencl::name_of(device));
-  figures.add("enqueueCopyBuffer", cookbook::timing_of(seconds[0]), 2 * moved);
-  figures.add_limit("copy by a kernel", cookbook::timing_of(seconds[1]), 2 * moved);
-  figures.add("sum, one a work-item", cookbook::timing_of(seconds[2]), 3 * moved);
-  figures.add("sum, four a work-item", cookbook::timing_of(seconds[3]), 3 * moved);
-  figures.print(verdict);
+  figures.measure({{"enqueueCopyBuffer", 2 * moved, copied_by_queue},
+                   row("copy by a kernel", 2 * moved, "copy_four", count / 4),
+                   row("sum, one a work-item", 3 * moved, "vector_sum", count),
+                   row("sum, four a work-item", 3 * moved, "vector_sum_four", count / 4)},
+                  11);
+  figures.percent_of("copy by a kernel", "copy");
+  figures.print(checks);
 }
 
 }  // namespace large_sum

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/verdict.hpp"
 #include "large_sum.hpp"
 #include "opencl_check.hpp"
 #include "samples.hpp"
@@ -153,12 +153,12 @@ int main(int argc, char** argv) {
   const Vector expected = sum_on_host(a, b);
   const std::string source = opencl::read_kernels(kernels);
 
-  cookbook::Verdict verdict;
-  verdict.within("largest input",
-                 std::max(*std::max_element(a.begin(), a.end()), *std::max_element(b.begin(), b.end())), 0, 99);
-  verdict.within("largest sum on the host", *std::max_element(expected.begin(), expected.end()), 0, 198);
+  cookbook::Checks checks;
+  checks.within("largest input", std::max(*std::max_element(a.begin(), a.end()), *std::max_element(b.begin(), b.end())),
+                0, 99);
+  checks.within("largest sum on the host", *std::max_element(expected.begin(), expected.end()), 0, 198);
   const std::vector<cl::Device> devices = opencl::devices();
-  if (devices.empty()) return opencl::without_device(verdict);
+  if (devices.empty()) return opencl::without_device(checks);
   if (device >= devices.size()) {
     cookbook::complain(fmt::format("--device {}: there are {}, numbered from 0", device, devices.size()));
     return 2;
@@ -175,11 +175,11 @@ int main(int argc, char** argv) {
   show("INPUT VECTOR B", b);
   show("OUTPUT VECTOR RESULT A + B", sum);
 
-  verdict.that("all sums equal the host's", sum == expected);
-  verdict.equal("element behind the last", behind, untouched);
-  verdict.that("each global id ran once", visits(five, a.size(), group) == Vector(a.size(), 1));
-  verdict.equal("100 work-items in groups of 7", uneven_groups(five), "CL_INVALID_WORK_GROUP_SIZE");
-  verdict.that("vectors of different length are refused", refuses_different_lengths(five));
+  checks.that("all sums equal the host's", sum == expected);
+  checks.equal("element behind the last", behind, untouched);
+  checks.that("each global id ran once", visits(five, a.size(), group) == Vector(a.size(), 1));
+  checks.equal("100 work-items in groups of 7", uneven_groups(five), "CL_INVALID_WORK_GROUP_SIZE");
+  checks.that("vectors of different length are refused", refuses_different_lengths(five));
   std::size_t agree = 0;
   for (const cl::Device& each : devices) {
     FiveObjects its{each, source};
@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
     its_sum.pop_back();
     agree += its_sum == expected;
   }
-  verdict.equal("devices with these sums", agree, devices.size());
-  if (large >= 4) large_sum::run(verdict, five.device, source, large / 4 * 4);
-  return verdict.exit_code();
+  checks.equal("devices with these sums", agree, devices.size());
+  if (large >= 4) large_sum::run(checks, five.device, source, large / 4 * 4);
+  return checks.exit_code();
 }

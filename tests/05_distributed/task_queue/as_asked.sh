@@ -3,7 +3,7 @@ source "$TESTS/prelude.sh"
 
 post --times 2
 status --quiet
-worker --name first >log 2>&1 &
+worker --name first --queues celery,later >log 2>&1 &
 first=$!
 await log ready
 
@@ -23,10 +23,11 @@ ask hopeless --task addTask.flaky --args '[4]'
 ask expired --countdown 0.2 --expires 0.1
 ask unexpired --expires 1000
 ask past --eta 2020-02-02T02:02:02+02:00
-ask future --eta 2200-01-01T00:00:00Z --wait 0.2
+ask future --queue later --eta 2200-01-01T00:00:00Z --wait 0.2
 ask ignored --ignore-result
 ask elsewhere --queue slow --wait 0.2
-status --queues celery,slow,celery.dead,none | grep -v 'executed: 0'
+await log '^Task addTask.add.* (succeeded|failed|expired)' 16  # all but the one of the future
+status_with 'worker first: pid [0-9]' --queues celery,slow,celery.dead,none | grep -v 'executed: 0'
 
 worker --name second --queues slow,celery --app other >log2 2>&1 &
 second=$!

@@ -10,33 +10,34 @@ broker.sh --data "$folder" bash -c '
   worker --concurrency 1 --prefetch 1 >log 2>&1 &
   echo $! >worker
   await log ready
-  post --task addTask.nap --args "[1]"
+  post --task addTask.nap --args "[2]"
   await log Received
   task_queue_client --broker "$BROKER" --no-wait --times 20 >posted
   kill -KILL "$BROKER_PID"
   await log "trying again" 3
 '
-[[ -s $folder/scene/posted ]] || exit 77
+code=$?
+if ((code != 0)); then exit $code; fi
 
-# While it is gone, a client posts one more task. Another has no patience.
+# While it is gone, two clients give up, and a third posts one more task when it is back.
 port=$(sed 's/.*:\([0-9]*\).*/\1/' "$folder/scene/url")
 task_queue_client --broker "$(<"$folder/scene/url")" --max-retries 2 --interval-start 0.02 --interval-step 0.03
 echo "exit code $?"
 task_queue_client --broker "$(<"$folder/scene/url")" --no-retry
 echo "exit code $?"
-task_queue_client --broker "$(<"$folder/scene/url")" --max-retries 100 --interval-max 1 >"$folder/scene/patient" 2>&1 &
+task_queue_client --broker "$(<"$folder/scene/url")" --max-retries 100 --interval-max 1 >"$folder/scene/persistent" 2>&1 &
 
 broker.sh --data "$folder" --port "$port" bash -c '
   source "$TESTS/prelude.sh"
-  await patient SUCCESS
+  await persistent SUCCESS
   await log "Task addTask.nap.*succeeded"
   await log "Task addTask.add.*succeeded" 21
   kill "$(<worker)"
   await log "Stopped"
   grep -o "but its connection is lost.*" log
-  cat posted patient | sed -n "s/^posted //p" | sort >wanted
+  cat posted persistent | sed -n "s/^posted //p" | sort >wanted
   sed -n "s/^Task \(addTask.add[^ ]*\) succeeded.*/\1/p" log | sort >done
   cmp wanted done && echo "each task was done once"
-  echo "the patient client: $(grep SUCCESS patient)"
+  echo "the persistent client: $(grep SUCCESS persistent)"
   sed -n "s/.*trying again in \(.*\) s/again \1/p" log
 '

@@ -21,6 +21,6 @@ ask 'to Python' --task addTask.subtract
 ask 'to Python' --task addTask.flaky --args '[2]'
 ask 'to Python' --countdown 0.1
 ask 'to Python' --countdown 0.1 --expires 0.05
-status --queues celery
+status_with 'worker celery@theirs: pid [0-9]' --queues celery
 kill $second
 wait $second

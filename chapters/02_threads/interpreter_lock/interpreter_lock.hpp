@@ -1,0 +1,60 @@
+/// The global interpreter lock of CPython, simulated.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+/// One thread at a time holds it, as one thread at a time runs Python code. Threads get it in the order in which they
+/// ask for it. It has lock() and unlock(), so std::scoped_lock can hold it.
+class InterpreterLock {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds switch_interval{5};  // as in CPython since version 3.2
+
+  void lock() {
+    std::unique_lock guard(mutex_);
+    const long ticket = next_ticket_++;
+    changed_.wait(guard, [&] { return serving_ == ticket; });
+    locked_at_ = Clock::now();
+  }
+
+  void unlock() {
+    std::scoped_lock guard(mutex_);
+    ++serving_;
+    changed_.notify_all();
+  }
+
+  /// To be called often while computing: if this thread has held the lock for 5 ms and another one waits for it, the
+  /// other one gets it, and this one waits for its next turn.
+  void checkpoint(Clock::time_point now = Clock::now()) {
+    if (now - locked_at_ < switch_interval || waiting() == 0) return;
+    unlock();
+    lock();
+  }
+
+  /// Runs `call`, which waits for something, without the lock; returns what it returns, with the lock.
+  template <typename Call>
+  decltype(auto) allow_threads(Call call) {
+    struct LockAgain {
+      InterpreterLock& gil;
+      ~LockAgain() { gil.lock(); }
+    };
+    unlock();
+    const LockAgain at_the_end{*this};  // also if `call` throws
+    return call();
+  }
+
+  /// How many threads wait for the lock.
+  long waiting() const {
+    std::scoped_lock guard(mutex_);
+    return std::max(0L, next_ticket_ - serving_ - 1);
+  }
+
+ private:
+  mutable std::mutex mutex_;  // protects the tickets
+  std::condition_variable changed_;
+  long next_ticket_ = 0, serving_ = 0;
+  Clock::time_point locked_at_;  // used only by the thread that holds the lock
+};

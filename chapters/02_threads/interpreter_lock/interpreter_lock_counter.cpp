@@ -1,0 +1,35 @@
+// Pitfall: the interpreter lock does not protect your data
+//
+// Two threads add to one counter. Only one of them runs at a time, so why a lock around the counter? Because
+// `counter += 1` is several instructions of the interpreter, and the interpreter lock can change hands between two of
+// them. The thread that goes on later stores the value that it has read long before, and overwrites all that the other
+// one has added.
+//
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/interpreter_lock/interpreter_lock_counter.cpp -pthread -o interpreter_lock_counter
+// Run:     interpreter_lock_counter
+// Symptom: exit 1, prints "additions were lost"
+
+#include <cstdio>
+#include <thread>
+
+#include "interpreter_lock.hpp"
+
+int main() {
+  constexpr long additions = 1'000'000;
+  InterpreterLock gil;
+  long counter = 0;
+
+  const auto add = [&] {
+    const std::scoped_lock hold(gil);
+    for (long i = 0; i < additions; ++i) {
+      const long value = counter;  // counter += 1 begins: the value is read,
+      gil.checkpoint();            // the interpreter may let another thread run,
+      counter = value + 1;         // and the sum is stored
+    }
+  };
+  { std::jthread one(add), other(add); }
+
+  const long lost = 2 * additions - counter;
+  std::printf("%ld of %ld additions were lost\n", lost, 2 * additions);
+  return lost > 0 ? 1 : 0;
+}

@@ -1,0 +1,49 @@
+/// A sum and a triad over more numbers than the caches hold.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+using Number = std::uint32_t;  // sums wrap around at 2^32, so they are the same in any order
+
+/// Cuts the indices from 0 to `size` into one block per thread and calls work(begin, end) for all blocks at once.
+template <typename Work>
+void in_blocks(std::size_t size, int threads, const Work& work) {
+  std::vector<std::jthread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([=, &work] { work(size * t / threads, size * (t + 1) / threads); });
+  }
+}
+
+/// The sum of `in`, read in `streams` places at once: streams 2 reads the numbers 0, n/2, 1, n/2 + 1 and so on.
+template <std::size_t streams>
+Number sum_in_streams(std::span<const Number> in) {
+  const std::size_t length = in.size() / streams;
+  Number sum = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    for (std::size_t stream = 0; stream < streams; ++stream) sum += in[stream * length + i];
+  }
+  for (std::size_t i = streams * length; i < in.size(); ++i) sum += in[i];  // what the division has left over
+  return sum;
+}
+
+/// The sum of `in` by several threads, each with a block of its own.
+template <std::size_t streams>
+Number sum(std::span<const Number> in, int threads) {
+  std::atomic<Number> total = 0;
+  in_blocks(in.size(), threads, [&](std::size_t begin, std::size_t end) {
+    total += sum_in_streams<streams>(in.subspan(begin, end - begin));  // touches what is shared once per thread
+  });
+  return total;
+}
+
+/// out[i] = a[i] + 3 * b[i] by several threads. That is two streams read and one written per thread.
+inline void triad(std::span<const Number> a, std::span<const Number> b, std::span<Number> out, int threads) {
+  in_blocks(out.size(), threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = a[i] + 3 * b[i];
+  });
+}

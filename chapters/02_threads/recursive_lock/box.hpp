@@ -1,0 +1,70 @@
+/// A box that counts its items, and how often one was added or removed, in two forms, both safe to use from several
+/// threads.
+#pragma once
+
+#include <mutex>
+
+/// Public methods that call one another. Each of them locks, because each may be called from outside, and because add()
+/// and remove() change two numbers that belong together.
+class RecursiveBox {
+ public:
+  int change(int items) {
+    std::scoped_lock lock(mutex_);  // the second lock of the same thread, if add() or remove() called
+    return total_ += items;
+  }
+
+  int add() {
+    std::scoped_lock lock(mutex_);  // nobody may see the new number of additions with the old total
+    ++additions_;
+    return change(+1);
+  }
+
+  int remove() {
+    std::scoped_lock lock(mutex_);
+    ++removals_;
+    return change(-1);
+  }
+
+  /// Whether the total is what additions and removals make it. To be asked only if change() was not called from
+  /// outside.
+  bool fits() {
+    std::scoped_lock lock(mutex_);
+    return total_ == additions_ - removals_;
+  }
+
+ private:
+  std::recursive_mutex mutex_;
+  int total_ = 0, additions_ = 0, removals_ = 0;
+};
+
+/// The better design: public methods lock and call private ones; private methods do the work and never lock.
+class PlainBox {
+ public:
+  int change(int items) {
+    std::scoped_lock lock(mutex_);
+    return change_while_locked(items);
+  }
+
+  int add() {
+    std::scoped_lock lock(mutex_);
+    ++additions_;
+    return change_while_locked(+1);
+  }
+
+  int remove() {
+    std::scoped_lock lock(mutex_);
+    ++removals_;
+    return change_while_locked(-1);
+  }
+
+  bool fits() {
+    std::scoped_lock lock(mutex_);
+    return total_ == additions_ - removals_;
+  }
+
+ private:
+  int change_while_locked(int items) { return total_ += items; }  // the caller holds the lock
+
+  std::mutex mutex_;
+  int total_ = 0, additions_ = 0, removals_ = 0;
+};

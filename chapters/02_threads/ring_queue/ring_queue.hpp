@@ -1,0 +1,98 @@
+/// A bounded first-in, first-out queue for any number of producing and consuming threads, without a lock.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// A ring of slots. Puts are numbered 0, 1, 2 and so on, and gets as well; put n and get n use slot n % capacity. The
+/// slot's turn says who may use it:
+///
+///     2n                  free, for put n
+///     2n + 1              filled, for get n
+///     2(n + capacity)     free again, for the put that comes to this slot next
+template <typename T>
+class RingQueue {
+  static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>,
+                "a move that throws would leave a slot whose turn never comes");
+
+ public:
+  /// Throws std::invalid_argument if `capacity` is 0: nothing could ever be put.
+  explicit RingQueue(std::size_t capacity) : slots_(capacity) {
+    if (capacity == 0) throw std::invalid_argument("RingQueue: the capacity must be at least 1");
+    for (std::size_t n = 0; n < capacity; ++n) slots_[n].turn = free_for(n);
+  }
+
+  /// Appends `item`; waits while the queue is full. Throws std::logic_error if the queue is closed.
+  void put(T item) {
+    if (closed_) throw std::logic_error("RingQueue: put() after close()");
+    append(std::move(item));
+  }
+
+  /// Removes and returns the oldest item; waits while the queue is empty. Returns nothing once it is closed and empty.
+  std::optional<T> get() {
+    const std::uint64_t n = gets_.fetch_add(1);  // my ticket: no other consumer has this number
+    Slot& slot = slots_[n % slots_.size()];
+    wait_for(slot.turn, filled_for(n));
+    std::optional<T> item = std::move(slot.item);
+    set(slot.turn, free_for(n + slots_.size()));
+    if (!item) append(std::nullopt);  // the end; leave it for the next consumer
+    return item;
+  }
+
+  /// Says that nothing more will come. To be called once, when all calls of put() have returned.
+  void close() {
+    closed_ = true;
+    append(std::nullopt);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Turn = std::atomic<std::uint32_t>;  // wraps around: only whether it is equal counts
+
+  struct Slot {
+    Turn turn;
+    std::optional<T> item;  // nothing: the end of the queue
+  };
+
+  static std::uint32_t free_for(std::uint64_t n) { return static_cast<std::uint32_t>(2 * n); }
+  static std::uint32_t filled_for(std::uint64_t n) { return static_cast<std::uint32_t>(2 * n + 1); }
+
+  void append(std::optional<T> item) {
+    const std::uint64_t n = puts_.fetch_add(1);  // my ticket: no other producer has this number
+    Slot& slot = slots_[n % slots_.size()];
+    wait_for(slot.turn, free_for(n));
+    slot.item = std::move(item);
+    set(slot.turn, filled_for(n));
+  }
+
+  /// Returns when the turn is `mine`. Looks again for 5 us, since the turn often comes at once, and then sleeps.
+  static void wait_for(const Turn& turn, std::uint32_t mine) {
+    if (turn == mine) return;
+    const auto end_of_looking = Clock::now() + std::chrono::microseconds(5);
+    while (Clock::now() < end_of_looking) {
+      // Not at every moment: each look fetches the slot's cache line, and the thread that is to write it waits for it.
+      const auto next_look = Clock::now() + std::chrono::nanoseconds(100);
+      while (Clock::now() < next_look) continue;
+      if (turn == mine) return;
+    }
+    for (std::uint32_t seen = turn; seen != mine; seen = turn) turn.wait(seen);  // sleeps until the turn is not `seen`
+  }
+
+  static void set(Turn& turn, std::uint32_t next) {
+    turn = next;
+    turn.notify_all();  // calls the system only if a thread sleeps
+  }
+
+  // Each on a cache line of its own, since different threads write them.
+  alignas(64) std::atomic<std::uint64_t> puts_ = 0;  // tickets given to producers
+  alignas(64) std::atomic<std::uint64_t> gets_ = 0;  // tickets given to consumers
+  alignas(64) std::vector<Slot> slots_;
+  std::atomic<bool> closed_ = false;
+};

@@ -1,0 +1,42 @@
+// Pitfall: an exception passes over unlock()
+//
+// The first thread takes the lock, and its work throws before unlock(). The exception is caught further out, so that
+// the thread ends properly, but it never released the lock. The second thread waits for ever.
+//
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/scoped_locking/scoped_locking_exception.cpp -pthread -o scoped_locking_exception
+// Run:     scoped_locking_exception, then Ctrl-C
+// Symptom: hangs
+
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace {
+
+std::mutex mutex;
+int total = 0;
+
+void add(const std::string& text) {
+  mutex.lock();
+  total += std::stoi(text);  // throws std::invalid_argument if the text is no number
+  mutex.unlock();
+}
+
+void add_and_report(const std::string& text) {
+  try {
+    add(text);
+    std::printf("added %s\n", text.c_str());
+  } catch (const std::exception&) {
+    std::printf("'%s' is no number\n", text.c_str());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  std::jthread(add_and_report, "seven").join();
+  std::jthread(add_and_report, "8").join();
+}

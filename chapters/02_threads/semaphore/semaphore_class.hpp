@@ -1,0 +1,36 @@
+/// A semaphore made of one atomic number.
+#pragma once
+
+#include <atomic>
+#include <stdexcept>
+
+/// Counts permits: acquire() takes one and waits while there is none, release() gives one back.
+class Semaphore {
+ public:
+  /// Throws std::invalid_argument if `permits` is negative.
+  explicit Semaphore(int permits) : permits_(permits) {
+    if (permits < 0) throw std::invalid_argument("Semaphore: the number of permits must not be negative");
+  }
+
+  /// Takes a permit if there is one; never waits.
+  bool try_acquire() {
+    int seen = permits_.load(std::memory_order_relaxed);
+    while (seen > 0) {
+      // Test and decrement in one step: if the number is no longer `seen`, this only reads it again into `seen`.
+      if (permits_.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
+
+  void acquire() {
+    while (!try_acquire()) permits_.wait(0);  // sleeps only while the number is 0, so it misses no release()
+  }
+
+  void release() {
+    permits_.fetch_add(1);
+    permits_.notify_one();
+  }
+
+ private:
+  std::atomic<int> permits_;
+};

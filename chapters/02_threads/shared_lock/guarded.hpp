@@ -1,0 +1,31 @@
+/// A value behind a lock that many readers can hold at a time, or one writer.
+#pragma once
+
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+/// The value is reached only through read() and write(), so nobody can forget the lock.
+template <typename Value, typename Mutex = std::shared_mutex>
+class Guarded {
+ public:
+  explicit Guarded(Value value) : value_(std::move(value)) {}
+
+  /// Calls `use(value)` while no writer is inside; other readers may be. Returns what it returns.
+  template <typename Use>
+  auto read(Use use) const {
+    std::shared_lock lock(mutex_);
+    return use(value_);
+  }
+
+  /// Calls `change(value)` while nobody else is inside. Returns what it returns.
+  template <typename Change>
+  auto write(Change change) {
+    std::scoped_lock lock(mutex_);
+    return change(value_);
+  }
+
+ private:
+  mutable Mutex mutex_;  // mutable, since read() is const and has to lock it
+  Value value_;
+};

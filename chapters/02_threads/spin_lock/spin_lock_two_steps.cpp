@@ -1,0 +1,41 @@
+// Pitfall: looking at the lock and taking it are two steps
+//
+// Both threads may see that the lock is free before one of them takes it. Then both are inside. The two operations are
+// atomic, each for itself; what the lock needs is one operation that does both, such as exchange().
+//
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/spin_lock/spin_lock_two_steps.cpp -pthread -o spin_lock_two_steps
+// Run:     spin_lock_two_steps
+// Symptom: exit 1, prints "two threads were inside at once"
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+namespace {
+
+std::atomic<bool> taken = false;
+std::atomic<int> inside = 0;
+std::atomic<bool> seen_two = false;
+
+void lose_core() { std::this_thread::yield(); }  // can happen at any time; here it happens where it shows
+
+void work() {
+  for (int i = 0; i < 100'000 && !seen_two; ++i) {
+    while (taken) lose_core();  // wrong: between this step ...
+    lose_core();
+    taken = true;  // ... and this one, the other thread may take the lock
+    if (++inside > 1) seen_two = true;
+    lose_core();
+    --inside;
+    taken = false;
+  }
+}
+
+}  // namespace
+
+int main() {
+  { std::jthread one(work), two(work); }
+  if (!seen_two) return 0;
+  std::puts("two threads were inside at once");
+  return 1;
+}

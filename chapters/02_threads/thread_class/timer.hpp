@@ -1,0 +1,46 @@
+/// An object that runs in a thread: it ticks until it is done or is asked to stop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "cookbook/print.hpp"
+
+class Timer {
+ public:
+  Timer(std::string name, std::chrono::milliseconds period, int most_ticks)
+      : name_(std::move(name)), period_(period), most_ticks_(most_ticks) {}
+
+  /// What the thread runs.
+  void operator()(std::stop_token stop) {
+    cookbook::println("Starting {}", name_);
+    while (ticks_ < most_ticks_ && wait_a_period(stop)) {
+      ++ticks_;
+      cookbook::println("{}: tick {}", name_, ticks());
+    }
+    cookbook::println("Exiting {}", name_);
+  }
+
+  /// How often it has ticked so far. May be called while the thread runs.
+  int ticks() const { return ticks_; }
+
+ private:
+  /// Returns true when a period is over, and false as soon as a stop is requested.
+  bool wait_a_period(std::stop_token stop) {
+    std::condition_variable_any never_notified;  // only this kind of condition variable takes a stop token
+    std::mutex mutex;                            // it asks for a lock, which nobody else uses here
+    std::unique_lock lock(mutex);
+    never_notified.wait_for(lock, stop, period_, [] { return false; });
+    return !stop.stop_requested();
+  }
+
+  const std::string name_;
+  const std::chrono::milliseconds period_;
+  const int most_ticks_;
+  std::atomic<int> ticks_ = 0;  // atomic, because another thread may ask for it
+};

@@ -1,0 +1,206 @@
+// The program's output, and InterpreterLock from inside. Nothing here depends on how fast anything is: the times at
+// which the lock changes hands are handed to checkpoint().
+
+#include "02_threads/interpreter_lock/interpreter_lock.hpp"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cookbook/pin.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+
+void until_waiting(const InterpreterLock& gil, long threads) {
+  while (gil.waiting() < threads) std::this_thread::yield();
+}
+
+TEST(interpreter_lock, one_thread_computes_at_once_and_all_wait_at_once) {
+  for (const std::string threads : {"2", "5"}) {
+    const auto result = run("interpreter_lock", {"--threads", threads}, {.limit = 10s});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const auto computed = result.captures("^ok +most threads that computed at once: (\\d+)$");
+    ASSERT_EQ(computed.size(), 2U) << result.text();
+    EXPECT_EQ(computed[0], "1") << result.text();
+    EXPECT_GE(std::stoi(computed[1]), 2) << result.text();
+    EXPECT_EQ(result.captures("^ok +most threads that waited at once: (\\d+)$"),
+              (std::vector<std::string>{threads, threads}));
+  }
+}
+
+TEST(interpreter_lock, times_of_both_kinds_are_printed) {
+  const auto result = run("interpreter_lock", {"--threads", "2"});
+  EXPECT_EQ(result.captures("^  2 threads compute: +(\\d+) ms$").size(), 2U) << result.text();
+  const auto waited = result.captures("^  2 threads wait: +(\\d+) ms$");
+  ASSERT_EQ(waited.size(), 2U) << result.text();
+  for (const std::string& ms : waited) EXPECT_GE(std::stoi(ms), 20) << result.text();
+}
+
+TEST(interpreter_lock_class, threads_get_it_in_the_order_in_which_they_ask) {
+  InterpreterLock gil;
+  std::vector<int> order;
+  std::vector<std::jthread> threads;
+  gil.lock();
+  EXPECT_EQ(gil.waiting(), 0);
+  for (int i = 0; i < 5; ++i) {
+    threads.emplace_back([&, i] {
+      const std::scoped_lock hold(gil);
+      order.push_back(i);
+    });
+    until_waiting(gil, i + 1);
+  }
+  EXPECT_TRUE(order.empty());
+  gil.unlock();
+  threads.clear();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(gil.waiting(), 0);
+}
+
+TEST(interpreter_lock_class, no_switch_before_5_ms_and_one_after) {
+  InterpreterLock gil;
+  bool other_was_in = false;  // protected by the lock
+  const auto before = InterpreterLock::Clock::now();
+  gil.lock();
+  const auto after = InterpreterLock::Clock::now();
+  std::jthread other([&] {
+    const std::scoped_lock hold(gil);
+    other_was_in = true;
+  });
+  until_waiting(gil, 1);
+  gil.checkpoint(before + 5ms - 1ns);
+  EXPECT_EQ(gil.waiting(), 1);
+  EXPECT_FALSE(other_was_in);
+  gil.checkpoint(after + 5ms);
+  EXPECT_TRUE(other_was_in);
+  gil.unlock();
+}
+
+TEST(interpreter_lock_class, the_5_ms_begin_anew_with_every_turn) {
+  InterpreterLock gil;
+  InterpreterLock::Clock::time_point other_was_in;  // protected by the lock
+  bool done = false;                                // protected by the lock
+  gil.lock();
+  std::jthread other([&] {
+    for (bool ended = false; !ended;) {
+      const std::scoped_lock hold(gil);
+      other_was_in = InterpreterLock::Clock::now();
+      ended = done;
+    }
+  });
+  until_waiting(gil, 1);
+  gil.checkpoint(InterpreterLock::Clock::now() + 5ms);
+  until_waiting(gil, 1);  // the other one has had a turn, and asks for another
+  gil.checkpoint(other_was_in + 5ms - 1ns);
+  EXPECT_EQ(gil.waiting(), 1);
+  done = true;
+  gil.unlock();
+}
+
+TEST(interpreter_lock_class, a_thread_keeps_it_while_nobody_waits) {
+  InterpreterLock gil;
+  const std::scoped_lock hold(gil);
+  gil.checkpoint(InterpreterLock::Clock::now() + 1h);
+  EXPECT_EQ(gil.waiting(), 0);
+}
+
+TEST(interpreter_lock_class, another_thread_runs_while_one_waits_outside) {
+  InterpreterLock gil;
+  bool other_was_in = false;
+  gil.lock();
+  gil.allow_threads([&] {
+    std::jthread other([&] {
+      const std::scoped_lock hold(gil);
+      other_was_in = true;
+    });
+  });
+  EXPECT_TRUE(other_was_in);
+
+  std::jthread other([&] { const std::scoped_lock hold(gil); });
+  until_waiting(gil, 1);  // so this thread has the lock again
+  gil.unlock();
+}
+
+TEST(interpreter_lock_class, what_the_call_returns_comes_back) {
+  InterpreterLock gil;
+  const std::scoped_lock hold(gil);
+  EXPECT_EQ(*gil.allow_threads([] { return std::make_unique<int>(7); }), 7);
+  int value = 0;
+  gil.allow_threads([&]() -> int& { return value; }) = 8;
+  EXPECT_EQ(value, 8);
+}
+
+TEST(interpreter_lock_class, after_a_call_that_throws_the_lock_is_held_once) {
+  InterpreterLock gil;
+  gil.lock();
+  EXPECT_THROW(gil.allow_threads([] { throw std::runtime_error("no reply"); }), std::runtime_error);
+  std::atomic<int> were_in = 0;
+  std::jthread one([&] {
+    const std::scoped_lock hold(gil);
+    ++were_in;
+  });
+  std::jthread other([&] {
+    const std::scoped_lock hold(gil);
+    ++were_in;
+  });
+  until_waiting(gil, 2);  // it is held,
+  EXPECT_EQ(were_in, 0);
+  gil.unlock();  // and one unlock is enough
+  one.join();
+  other.join();
+  EXPECT_EQ(were_in, 2);
+}
+
+TEST(interpreter_lock_class, an_exception_that_ends_the_work_gives_the_lock_back) {
+  InterpreterLock gil;
+  const auto work = [&] {
+    const std::scoped_lock hold(gil);
+    gil.allow_threads([] { throw std::runtime_error("no reply"); });
+  };
+  EXPECT_THROW(work(), std::runtime_error);
+  std::jthread([&] { const std::scoped_lock hold(gil); }).join();
+}
+
+TEST(interpreter_lock_class, nothing_that_it_protects_is_changed_by_two_threads_at_once) {
+  InterpreterLock gil;
+  long sum = 0, inside = 0;
+  bool alone = true;
+  std::vector<std::jthread> threads;
+  gil.lock();
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const std::scoped_lock hold(gil);
+      for (int i = 0; i < 1000; ++i) {
+        alone = alone && inside++ == 0;
+        ++sum;
+        --inside;
+        gil.checkpoint(InterpreterLock::Clock::now() + 5ms);  // hands over whenever another one waits
+        if (i % 100 == 0) gil.allow_threads([] {});
+      }
+    });
+  }
+  until_waiting(gil, 4);
+  gil.unlock();
+  threads.clear();
+  EXPECT_EQ(sum, 4000);
+  EXPECT_TRUE(alone);
+}
+
+TEST(interpreter_lock_timing, threads_gain_by_waiting_and_without_the_lock_by_computing) {
+  const auto result = run("interpreter_lock", {"--threads", "8"});
+  const auto compute = result.captures("compute: +(\\d+) ms$"), wait = result.captures("wait: +(\\d+) ms$");
+  ASSERT_EQ(compute.size(), 2U) << result.text();
+  ASSERT_EQ(wait.size(), 2U) << result.text();
+  if (cookbook::allowed_processors() > 1) {
+    EXPECT_LT(std::stod(compute[1]), 0.8 * std::stod(compute[0])) << result.text();
+  }
+  for (const std::string& ms : wait) EXPECT_LT(std::stod(ms), 8 * 20 / 4);
+}
+
+}  // namespace

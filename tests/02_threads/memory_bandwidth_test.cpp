@@ -1,0 +1,83 @@
+// The program's output, and the functions of streams.hpp from inside.
+
+#include "02_threads/memory_bandwidth/streams.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+std::vector<Number> numbers(std::size_t size) {
+  std::vector<Number> list(size);
+  for (std::size_t i = 0; i < size; ++i) list[i] = static_cast<Number>(i * 2'654'435'761);
+  return list;
+}
+
+TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
+  for (const std::uint64_t size : {1U, 7U, 100'001U}) {
+    const auto sum = static_cast<Number>(size * (size - 1) / 2);
+    for (const char* threads : {"1", "2", "5"}) {
+      const auto result = run("memory_bandwidth", {"--numbers", std::to_string(size), "--threads", threads});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(result.captures("^ok    sum by .*: (\\d+)$"), std::vector<std::string>(3, std::to_string(sum)));
+      EXPECT_TRUE(result.has_line("ok    wrong results of the triad: 0")) << result.text();
+    }
+  }
+}
+
+TEST(memory_bandwidth, sums_are_right_whatever_is_left_over) {
+  for (std::size_t size = 0; size < 100; ++size) {
+    const std::vector<Number> in = numbers(size);
+    const Number expected = std::accumulate(in.begin(), in.end(), Number{0});
+    EXPECT_EQ(sum_in_streams<1>(in), expected);
+    EXPECT_EQ(sum_in_streams<3>(in), expected);
+    EXPECT_EQ(sum_in_streams<8>(in), expected);
+    for (const int threads : {1, 2, 3, 7}) EXPECT_EQ(sum<8>(in, threads), expected) << size << ", " << threads;
+  }
+}
+
+TEST(memory_bandwidth, the_triad_writes_every_result_and_nothing_else) {
+  for (const std::size_t size : {0U, 1U, 5U, 1'000U}) {
+    for (const int threads : {1, 2, 3, 7}) {
+      const std::vector<Number> a = numbers(size), b(size, 5);
+      std::vector<Number> out(size + 1, 99);
+      triad(a, b, std::span(out).first(size), threads);
+      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i], a[i] + 15);
+      EXPECT_EQ(out[size], 99U);
+    }
+  }
+}
+
+TEST(memory_bandwidth, blocks_cover_all_indices_once_and_are_of_equal_size) {
+  for (const int threads : {1, 2, 3, 8}) {
+    constexpr std::size_t size = 1'000;
+    std::vector<std::atomic<int>> seen(size);
+    in_blocks(size, threads, [&](std::size_t begin, std::size_t end) {
+      const std::size_t share = size / static_cast<std::size_t>(threads);
+      EXPECT_GE(end - begin, share);
+      EXPECT_LE(end - begin, share + 1);
+      for (std::size_t i = begin; i < end; ++i) ++seen[i];
+    });
+    for (const auto& count : seen) ASSERT_EQ(count, 1);
+  }
+}
+
+TEST(memory_bandwidth, all_blocks_are_worked_on_at_the_same_time) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  std::atomic<int> begun = 0;
+  in_blocks(100, 4, [&](std::size_t, std::size_t) {
+    ++begun;
+    while (begun < 4 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_EQ(begun, 4);
+  });
+}
+
+}  // namespace

@@ -1,0 +1,119 @@
+// The program's output, and the functions of merge_sort.hpp from inside.
+
+#include "02_threads/parallel_sort/merge_sort.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// Random numbers from 0 to `highest`.
+std::vector<int> random_numbers(std::size_t size, int highest) {
+  std::mt19937 random(static_cast<unsigned>(size));
+  std::uniform_int_distribution<int> any(0, highest);
+  std::vector<int> numbers(size);
+  for (int& number : numbers) number = any(random);
+  return numbers;
+}
+
+TEST(parallel_sort, prints_both_steps_and_sorts_for_any_options) {
+  for (const char* size : {"1", "2", "1000"}) {
+    for (const char* threads : {"1", "2", "3", "16"}) {
+      const auto result = run("parallel_sort", {"--numbers", size, "--threads", threads});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_TRUE(result.has_line("both halves sorted: [1, 2, 5, 8, 3, 4, 6, 7]")) << result.text();
+      EXPECT_TRUE(result.has_line("merged:             [1, 2, 3, 4, 5, 6, 7, 8]")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    the many numbers are in the order that std::sort gives: yes"));
+    }
+  }
+}
+
+TEST(parallel_sort, sorts_as_std_sort_does) {
+  for (const std::size_t size : {0U, 1U, 2U, 3U, 10U, 1'000U, 30'001U}) {
+    for (const int highest : {0, 3, 1'000'000}) {  // all equal, many equal, few equal
+      const std::vector<int> numbers = random_numbers(size, highest);
+      std::vector<int> expected = numbers;
+      std::sort(expected.begin(), expected.end());
+      for (const int threads : {1, 2, 3, 4, 7, 8}) {
+        std::vector<int> sorted = numbers;
+        parallel_sort(std::span(sorted), threads);
+        ASSERT_EQ(sorted, expected) << size << " numbers up to " << highest << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(parallel_sort, rows_that_are_sorted_already_or_backwards) {
+  std::vector<int> numbers(10'000), expected(10'000);
+  for (int i = 0; i < 10'000; ++i) numbers[i] = expected[9'999 - i] = 9'999 - i;
+  for (const int threads : {2, 3}) {
+    parallel_sort(std::span(numbers), threads);
+    EXPECT_EQ(numbers, expected);
+    parallel_sort(std::span(numbers), threads);
+    EXPECT_EQ(numbers, expected);
+    std::reverse(numbers.begin(), numbers.end());
+  }
+}
+
+TEST(parallel_sort, other_types_too) {
+  std::vector<std::string> words = {"pear", "fig", "", "apple", "fig", "quince", "lime"};
+  parallel_sort(std::span(words), 3);
+  EXPECT_EQ(words, (std::vector<std::string>{"", "apple", "fig", "fig", "lime", "pear", "quince"}));
+}
+
+TEST(parallel_merge, rows_of_any_lengths) {
+  for (const std::size_t left : {0U, 1U, 5U, 300U}) {
+    for (const std::size_t right : {0U, 1U, 6U, 3'000U}) {
+      std::vector<int> a = random_numbers(left, 50), b = random_numbers(right + 1, 50);
+      b.pop_back();
+      std::sort(a.begin(), a.end());
+      std::sort(b.begin(), b.end());
+      std::vector<int> expected(left + right);
+      std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin());
+      for (const int threads : {1, 2, 3, 8}) {
+        std::vector<int> out(left + right, -1);
+        parallel_merge<int>(a, b, out, threads);
+        ASSERT_EQ(out, expected) << left << " and " << right << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+/// Counts in which threads numbers are compared.
+struct Seen {
+  static inline std::mutex mutex;
+  static inline std::map<pid_t, long> comparisons;
+  int value;
+  friend bool operator<(const Seen& x, const Seen& y) {
+    {
+      std::scoped_lock lock(mutex);
+      ++comparisons[gettid()];
+    }
+    return x.value < y.value;
+  }
+};
+
+TEST(parallel_merge, the_threads_have_equal_shares) {
+  std::vector<Seen> a(4'000), b(4'000), out(8'000);
+  for (int i = 0; i < 4'000; ++i) a[i].value = 2 * i, b[i].value = 2 * i + 1;
+  Seen::comparisons.clear();
+  parallel_merge<Seen>(a, b, out, 4);
+  ASSERT_EQ(Seen::comparisons.size(), 4U);
+  for (const auto& [id, count] : Seen::comparisons) {
+    EXPECT_GT(count, 1'900);
+    EXPECT_LT(count, 2'100);
+  }
+  EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
+}
+
+}  // namespace

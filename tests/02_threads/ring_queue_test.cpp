@@ -1,0 +1,194 @@
+// The program's output, and RingQueue from inside.
+
+#include "02_threads/ring_queue/ring_queue.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+
+/// Runs `work`, and ends the whole test program if it has not returned after 10 seconds: a thread that sleeps for ever
+/// cannot be ended otherwise.
+void no_hang(const std::function<void()>& work) {
+  std::promise<void> done;
+  std::jthread worker([&] {
+    work();
+    done.set_value();
+  });
+  if (done.get_future().wait_for(10s) == std::future_status::ready) return;
+  std::fputs("the queue hangs\n", stderr);
+  std::_Exit(1);
+}
+
+/// Waits until the thread `id` of this process sleeps.
+void wait_until_asleep(pid_t id) {
+  std::string state;
+  while (state != "S") {
+    std::ifstream status("/proc/self/task/" + std::to_string(id) + "/stat");
+    status >> state >> state >> state;
+  }
+}
+
+/// Calls `wait` in a thread, `act` once that thread sleeps, and waits until `wait` has returned.
+void wake(const std::function<void()>& wait, const std::function<void()>& act) {
+  no_hang([&] {
+    std::promise<pid_t> id;
+    std::jthread waiting([&] {
+      id.set_value(gettid());
+      wait();
+    });
+    wait_until_asleep(id.get_future().get());
+    act();
+  });
+}
+
+/// A number that takes its time to move, so that others see items that are half in or half out.
+struct Slow {
+  long number = -1;
+
+  explicit Slow(long n) : number(n) {}
+  Slow(Slow&& other) noexcept { *this = std::move(other); }
+  Slow& operator=(Slow&& other) noexcept {
+    std::this_thread::yield();
+    number = std::exchange(other.number, -1);
+    return *this;
+  }
+  operator long() const { return number; }
+};
+
+/// So many threads put, and as many get: each number has to be got once.
+template <typename T>
+void stress(std::size_t capacity, int threads, long items_each) {
+  RingQueue<T> queue(capacity);
+  std::vector<std::atomic<int>> balance(static_cast<std::size_t>(threads * items_each));
+  no_hang([&] {
+    std::vector<std::jthread> producers, consumers;
+    for (int id = 0; id < threads; ++id) {
+      consumers.emplace_back([&] {
+        while (const auto item = queue.get()) --balance.at(static_cast<std::size_t>(long(*item)));
+      });
+      producers.emplace_back([&, id] {
+        for (long item = id * items_each; item < (id + 1) * items_each; ++item) {
+          ++balance[static_cast<std::size_t>(item)];
+          queue.put(T(item));
+        }
+      });
+    }
+    producers.clear();
+    queue.close();
+  });
+  for (const auto& count : balance) ASSERT_EQ(count, 0);
+}
+
+TEST(ring_queue, every_number_is_taken_once_whatever_the_options) {
+  for (const int threads : {1, 3}) {
+    for (const char* capacity : {"1", "2", "1000"}) {
+      const auto result =
+          run("ring_queue", {"--items", "500", "--threads", std::to_string(threads), "--capacity", capacity},
+              {.limit = 10s});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_TRUE(result.has_line("ok    numbers that were taken exactly once: " + std::to_string(500 * threads)));
+      EXPECT_TRUE(result.has_line("ok    each consumer got the numbers of each producer in order: yes"));
+      EXPECT_TRUE(result.has_line("ok    a get() after the end returns nothing: yes"));
+    }
+  }
+}
+
+TEST(ring_queue, items_come_out_in_the_order_in_which_they_went_in) {
+  for (const std::size_t capacity : {1U, 3U, 64U}) {
+    RingQueue<int> queue(capacity);
+    for (int lap = 0; lap < 5; ++lap) {
+      for (std::size_t i = 0; i < capacity; ++i) queue.put(static_cast<int>(i));
+      for (std::size_t i = 0; i < capacity; ++i) EXPECT_EQ(queue.get(), static_cast<int>(i));
+    }
+  }
+}
+
+TEST(ring_queue, nothing_is_lost_or_taken_twice_by_many_of_both) {
+  for (const std::size_t capacity : {1U, 2U, 100U}) {
+    stress<long>(capacity, 3, 2'000);
+    stress<Slow>(capacity, 2, 1'000);
+  }
+}
+
+TEST(ring_queue, producers_never_get_the_same_ticket) {
+  RingQueue<int> queue(400'000);  // room for all, so that the producers meet each other and nothing else
+  no_hang([&] {
+    const auto put_all = [&] {
+      for (int i = 0; i < 200'000; ++i) queue.put(1);
+    };
+    std::jthread second(put_all);
+    put_all();
+    second.join();
+    for (int i = 0; i < 400'000; ++i) ASSERT_TRUE(queue.get());
+  });
+}
+
+TEST(ring_queue, a_put_wakes_a_consumer_that_sleeps) {
+  RingQueue<int> queue(2);
+  wake([&] { EXPECT_EQ(queue.get(), 7); }, [&] { queue.put(7); });
+}
+
+TEST(ring_queue, a_get_wakes_a_producer_that_sleeps) {
+  RingQueue<int> queue(1);
+  queue.put(1);
+  wake([&] { queue.put(2); }, [&] { EXPECT_EQ(queue.get(), 1); });
+  EXPECT_EQ(queue.get(), 2);
+}
+
+TEST(ring_queue, close_wakes_all_consumers_that_sleep) {
+  RingQueue<int> queue(1);
+  no_hang([&] {
+    std::vector<std::jthread> consumers;
+    for (int i = 0; i < 3; ++i) consumers.emplace_back([&] { EXPECT_EQ(queue.get(), std::nullopt); });
+    wake([&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });
+  });
+}
+
+TEST(ring_queue, no_more_items_are_inside_than_the_capacity) {
+  RingQueue<int> queue(3);
+  std::atomic<int> put = 0;
+  std::jthread producer([&] {
+    for (int i = 0; i < 1'000; ++i) {
+      queue.put(i);
+      ++put;
+    }
+  });
+  for (int taken = 0; taken < 1'000; ++taken) {
+    EXPECT_LE(put, taken + 3);
+    queue.get();
+  }
+}
+
+TEST(ring_queue, what_was_put_before_close_can_still_be_taken) {
+  RingQueue<std::unique_ptr<int>> queue(4);
+  queue.put(std::make_unique<int>(7));
+  queue.put(nullptr);  // an item like others: the end is an empty optional, not an empty item
+  queue.close();
+  EXPECT_EQ(**queue.get(), 7);
+  EXPECT_EQ(*queue.get(), nullptr);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(queue.get().has_value());
+}
+
+TEST(ring_queue, misuse_is_refused) {
+  EXPECT_THROW(RingQueue<int>(0), std::invalid_argument);
+  RingQueue<int> queue(2);
+  queue.close();
+  EXPECT_THROW(queue.put(1), std::logic_error);
+}
+
+}  // namespace
