@@ -29,8 +29,10 @@ TEST(event, a_counter_loses_no_signal) {
     EXPECT_TRUE(result.has_line("ok    sum of the numbers received, by a counter: " +
                                 std::to_string(signals * (signals + 1) / 2)))
         << result.text();
+    EXPECT_TRUE(result.has_line("ok    threads released by \"ready\", before and after it was set: 3"))
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    waiting threads released by a pulse: 3")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    thread released by a pulse before it came: false")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    a thread that waits after the pulse is released: false")) << result.text();
   }
 }
 

@@ -30,8 +30,8 @@ TEST(recursive_lock, as_many_items_are_removed_as_added) {
       odd += total % 2 != 0;
     }
     EXPECT_EQ(odd, 2 * items) << "each change turns an odd total into an even one, or the other way round";
-    EXPECT_TRUE(result.has_line("ok    items left in the recursive box: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    items left in the plain box: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    recursive box, items left: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    plain box, items left: 0")) << result.text();
   }
 }
 

@@ -40,7 +40,8 @@ TEST(thread_performance, four_functions_are_called_in_both_ways) {
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.captures("^(.*\\S) +[0-9.]+ ms +[0-9.]+ ms$"),
               (std::vector<std::string>{"an empty function", "F(20000)", "1000 blocks of a file", "10 web pages"}));
-    EXPECT_TRUE(result.has_line(fmt::format("ok    calls of the empty function: {}", 2 * n))) << result.text();
+    EXPECT_TRUE(result.has_line(fmt::format("ok    calls of the empty function, one by one and in threads: {}", 2 * n)))
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    different results of F(20000): 1")) << result.text();
     EXPECT_TRUE(result.has_line(fmt::format("ok    bytes read: {}", 2 * n * 1'024'000))) << result.text();
     EXPECT_TRUE(result.has_line(fmt::format("ok    bytes fetched: {}", 2 * n * 10'240))) << result.text();

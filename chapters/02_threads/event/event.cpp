@@ -68,7 +68,7 @@ long by_counter(int signals, std::chrono::milliseconds pause) {
 
 int main(int argc, char** argv) {
   int signals = 100, pause_ms = 1;
-  cookbook::Options options("Signal with an event, and lose no signal");
+  cookbook::Options options("Signal with an event, or count the signals");
   options.add("signals", signals, "signals to send", 1, 10'000);
   options.add("pause-ms", pause_ms, "how long sender and receiver are busy between signals", 0, 1'000);
   options.parse(argc, argv);
@@ -76,21 +76,34 @@ int main(int argc, char** argv) {
 
   Event event;
   std::atomic<int> released = 0;
-  std::vector<std::jthread> waiting;
-  for (int i = 0; i < 3; ++i) {
-    waiting.emplace_back([&] {
+  std::vector<std::jthread> threads;
+  const auto start_thread = [&] {
+    threads.emplace_back([&] {
       event.wait();
       ++released;
     });
-  }
+  };
+  cookbook::Checks checks;
+
+  // A state: it stays, so it does not matter whether a thread waits before or after it is set.
+  start_thread();
+  start_thread();
+  event.set();
+  start_thread();
+  threads.clear();  // waits for the threads
+  checks.equal("threads released by \"ready\", before and after it was set", released.load(), 3);
+
+  // A pulse: it releases those who wait at that moment, and nobody else.
+  event.clear();
+  released = 0;
+  for (int i = 0; i < 3; ++i) start_thread();
   while (event.waiting() < 3) std::this_thread::yield();  // only for this demonstration: until all three wait
   event.set();
   event.clear();
-  waiting.clear();  // waits for the threads
-
-  cookbook::Checks checks;
+  threads.clear();
   checks.equal("waiting threads released by a pulse", released.load(), 3);
-  checks.equal("thread released by a pulse before it came", event.wait_for(std::chrono::milliseconds(10)), false);
+  checks.equal("a thread that waits after the pulse is released", event.wait_for(std::chrono::milliseconds(10)), false);
+
   cookbook::println("      signals received, by pulses: {} of {}", by_pulses(signals, pause), signals);
   checks.equal("sum of the numbers received, by a counter", by_counter(signals, pause), signals * (signals + 1L) / 2);
   return checks.exit_code();

@@ -40,7 +40,7 @@ class Event {
     return came;
   }
 
-  /// How many threads wait now.
+  /// How many threads wait now; for tests and demonstrations.
   int waiting() {
     std::scoped_lock lock(mutex_);
     return waiting_;
@@ -51,5 +51,5 @@ class Event {
   std::condition_variable changed_;
   bool flag_ = false;
   unsigned generation_ = 0;  // calls of set()
-  int waiting_ = 0;
+  int waiting_ = 0;          // only for waiting()
 };

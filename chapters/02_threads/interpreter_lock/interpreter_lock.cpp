@@ -46,7 +46,8 @@ void compute(InterpreterLock& gil, Gauge& computing) {
   std::uint64_t number = 1;
   for (int step = 0; step < 200; ++step) {
     computing.enter();
-    for (int i = 0; i < 50'000; ++i) number = number * 6364136223846793005 + 1442695040888963407;
+    for (int i = 0; i < 50'000; ++i)
+      number = number * 6364136223846793005 + 1442695040888963407;  // a random number generator
     cookbook::keep(number);
     computing.leave();
     gil.checkpoint();

@@ -27,7 +27,7 @@ class InterpreterLock {
   }
 
   /// To be called often while computing: if this thread has held the lock for 5 ms and another one waits for it, the
-  /// other one gets it, and this one waits for its next turn.
+  /// other one gets it, and this one waits for its next turn. (Tests give a time of their own as `now`.)
   void checkpoint(Clock::time_point now = Clock::now()) {
     if (now - locked_at_ < switch_interval || waiting() == 0) return;
     unlock();
@@ -49,7 +49,7 @@ class InterpreterLock {
   /// How many threads wait for the lock.
   long waiting() const {
     std::scoped_lock guard(mutex_);
-    return std::max(0L, next_ticket_ - serving_ - 1);
+    return std::max(0L, next_ticket_ - serving_ - 1);  // less the holder; 0 also if the lock is free
   }
 
  private:

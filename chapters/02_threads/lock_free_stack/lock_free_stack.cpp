@@ -27,7 +27,8 @@ std::vector<Node> let_a_quick_thread_come_between() {
   for (const Node node : {2, 1, 0}) stack.push(node);  // from the top down: 0, 1, 2
   bool first_attempt = true;
   stack.pop([&] {  // the slow thread has read that 0 is on top, and 1 below it
-    if (!std::exchange(first_attempt, false)) return;
+    if (!first_attempt) return;
+    first_attempt = false;
     std::jthread quick([&] {  // runs to its end before the slow one goes on
       const Node zero = stack.pop().value();
       stack.pop();       // node 1
@@ -47,7 +48,7 @@ long use_together(int threads, long rounds) {
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&] {
       for (long round = 0; round < rounds; ++round) {
-        const Node first = stack.pop().value(), second = stack.pop().value();
+        const Node first = stack.pop().value(), second = stack.pop().value();  // never empty: two nodes per thread
         ++counters[first];
         ++counters[second];
         stack.push(first);

@@ -41,6 +41,7 @@ class TreiberStack {
     while (top_of(head) != none) {
       const Node below = below_[top_of(head)].load(std::memory_order_relaxed);
       in_between();
+      // Strong: it fails only if the head has changed.
       if (head_.compare_exchange_strong(head, next_head(head, below), std::memory_order_acquire)) return top_of(head);
     }
     return std::nullopt;

@@ -2,12 +2,14 @@
 //
 // To add up numbers that lie in memory, a processor has to fetch four bytes for each addition, and memory is slower
 // than the addition. So the question is how to fetch faster: first one thread reads from front to end, then all threads
-// read a block each, then each thread reads its block in eight places at once. A triad, a + 3 b, writes as well. The
-// functions are in streams.hpp; memory_bandwidth_bench shows how fast each of them is.
+// read a block each, then each thread reads its block in turn from eight places. A triad, a + 3 b, writes as well. The
+// functions are in streams.hpp; memory_bandwidth_bench measures them more carefully, beside libraries.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/memory_bandwidth/memory_bandwidth.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_bandwidth
 // Run:     memory_bandwidth [--numbers N] [--threads N]
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -38,20 +40,29 @@ int main(int argc, char** argv) {
       out[i] = 0;
     }
   });
-  cookbook::println(
-      "3 arrays of {} numbers; a sum reads 4 bytes per addition, a triad reads 8 and writes 4 bytes per result", size);
 
-  const Number one_thread = sum<1>(a, 1);
-  const Number all_threads = sum<1>(a, threads);
-  const Number eight_streams = sum<8>(a, threads);
-  triad(a, b, out, threads);
+  // Prints how many bytes per second are read and written: the fastest of five runs.
+  const auto print_speed = [&](const char* name, std::size_t bytes, auto run) {
+    double seconds = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 5; ++i) {
+      const cookbook::Stopwatch watch;
+      run();
+      seconds = std::min(seconds, watch.seconds());
+    }
+    cookbook::println("{}: {:.1f} GB/s", name, static_cast<double>(bytes) / seconds / 1e9);
+  };
+  Number one_thread = 0, all_threads = 0, eight_streams = 0;
+  print_speed("sum by one thread", 4 * size, [&] { one_thread = sum<1>(a, 1); });
+  print_speed("sum by all threads", 4 * size, [&] { all_threads = sum<1>(a, threads); });
+  print_speed("sum by all threads, each in eight streams", 4 * size, [&] { eight_streams = sum<8>(a, threads); });
+  print_speed("triad by all threads", 12 * size, [&] { triad(a, b, out, threads); });
 
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < size; ++i) wrong += out[i] != static_cast<Number>(7 * i);
+  const std::size_t n = size;
+  const auto expected = static_cast<Number>(n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1));  // 0 + 1 + 2 + ... + (n - 1)
 
   cookbook::Checks checks;
-  const Number expected =
-      static_cast<Number>(size % 2 ? (size - 1) / 2 * size : size / 2 * (size - 1));  // 0 + 1 + 2 ...
   checks.equal("sum by one thread", one_thread, expected);
   checks.equal("sum by all threads", all_threads, expected);
   checks.equal("sum by all threads, each in eight streams", eight_streams, expected);

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <execution>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
@@ -136,8 +137,11 @@ int main(int argc, char** argv) {
   openblas_set_num_threads(threads);
 
   // One array for the sum; the triad uses its thirds. OpenBLAS has no integers, so it gets as many floats.
-  std::vector<Number> numbers(size);
-  std::vector<float> floats(size);
+  // Each thread touches its block first, as in the lesson.
+  const auto memory = std::make_unique_for_overwrite<Number[]>(size);
+  const auto float_memory = std::make_unique_for_overwrite<float[]>(size);
+  const Output numbers(memory.get(), size);
+  const std::span<float> floats(float_memory.get(), size);
   in_blocks(size, threads, [&](std::size_t begin, std::size_t end) {
     std::minstd_rand random(static_cast<Number>(begin + 1));
     for (std::size_t i = begin; i < end; ++i) {
@@ -147,7 +151,7 @@ int main(int argc, char** argv) {
   });
   const std::size_t third = size / 3 / 16 * 16;
   const Input in = numbers, a = in.first(third), b = in.subspan(third, third);
-  const Output out = Output(numbers).subspan(2 * third, third);
+  const Output out = numbers.subspan(2 * third, third);
   const auto n = static_cast<blasint>(size);
 
   cookbook::Checks checks;

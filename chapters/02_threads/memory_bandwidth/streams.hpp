@@ -19,10 +19,10 @@ void in_blocks(std::size_t size, int threads, const Work& work) {
   }
 }
 
-/// The sum of `in`, read in `streams` places at once: streams 2 reads the numbers 0, n/2, 1, n/2 + 1 and so on.
+/// The sum of `in`, read in turn from `streams` places: with two streams the numbers 0, n/2, 1, n/2 + 1 and so on.
 template <std::size_t streams>
 Number sum_in_streams(std::span<const Number> in) {
-  const std::size_t length = in.size() / streams;
+  const std::size_t length = in.size() / streams;  // of one stream
   Number sum = 0;
   for (std::size_t i = 0; i < length; ++i) {
     for (std::size_t stream = 0; stream < streams; ++stream) sum += in[stream * length + i];
@@ -36,7 +36,7 @@ template <std::size_t streams>
 Number sum(std::span<const Number> in, int threads) {
   std::atomic<Number> total = 0;
   in_blocks(in.size(), threads, [&](std::size_t begin, std::size_t end) {
-    total += sum_in_streams<streams>(in.subspan(begin, end - begin));  // touches what is shared once per thread
+    total += sum_in_streams<streams>(in.subspan(begin, end - begin));  // one atomic addition per thread
   });
   return total;
 }

@@ -1,7 +1,7 @@
 // Parallel algorithms
 //
 // Four jobs that many programs are made of: add up, transform, running totals (a scan), sort. Each is done three times:
-// by the sequential algorithm of the standard library, by the same algorithm with std::execution::par, and by oneTBB.
+// by the sequential algorithm of the standard library, by its parallel form with std::execution::par, and by oneTBB.
 // The parallel forms divide the work between threads by themselves; the results must be the same.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/parallel_algorithms/parallel_algorithms.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o parallel_algorithms
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   options.add("numbers", size, "random numbers to work on", 1, 100'000'000);
   options.add("threads", threads, "threads that the parallel forms may use", 1, 1'024);
   options.parse(argc, argv);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);  // for par, too
 
   std::vector<Number> numbers(size), expected(size), result(size);
   std::generate(numbers.begin(), numbers.end(), std::mt19937(1));
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   std::transform(begin, end, expected.begin(), scaled);
   std::transform(std::execution::par, begin, end, result.begin(), scaled);
   checks.that("transform, std::execution::par", result == expected);
-  std::fill(result.begin(), result.end(), 0);
+  std::fill(result.begin(), result.end(), 0);  // so that the result of before does not pass
   tbb::parallel_for(all, [&](const Range& part) {
     for (std::size_t i = part.begin(); i != part.end(); ++i) result[i] = scaled(numbers[i]);
   });

@@ -8,6 +8,7 @@
 /// and remove() change two numbers that belong together.
 class RecursiveBox {
  public:
+  /// Corrects the total without counting as an addition or a removal.
   int change(int items) {
     std::scoped_lock lock(mutex_);  // the second lock of the same thread, if add() or remove() called
     return total_ += items;
@@ -25,8 +26,7 @@ class RecursiveBox {
     return change(-1);
   }
 
-  /// Whether the total is what additions and removals make it. To be asked only if change() was not called from
-  /// outside.
+  /// Whether the total is the additions less the removals. (Corrections by change() make it another one.)
   bool fits() {
     std::scoped_lock lock(mutex_);
     return total_ == additions_ - removals_;

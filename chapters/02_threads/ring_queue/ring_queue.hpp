@@ -54,7 +54,7 @@ class RingQueue {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Turn = std::atomic<std::uint32_t>;  // wraps around: only whether it is equal counts
+  using Turn = std::atomic<std::uint32_t>;  // may overflow to 0: turns are only compared for equality
 
   struct Slot {
     Turn turn;
@@ -90,7 +90,7 @@ class RingQueue {
     turn.notify_all();  // calls the system only if a thread sleeps
   }
 
-  // Each on a cache line of its own, since different threads write them.
+  // The counters, which threads write all the time, each on a cache line of its own, away from what all threads read.
   alignas(64) std::atomic<std::uint64_t> puts_ = 0;  // tickets given to producers
   alignas(64) std::atomic<std::uint64_t> gets_ = 0;  // tickets given to consumers
   alignas(64) std::vector<Slot> slots_;

@@ -5,15 +5,17 @@
 #include <mutex>
 #include <semaphore>
 
-/// Naive: if work() throws, unlock() is not reached, and nobody can ever take the lock again.
-constexpr auto naive = [](auto& lock, auto work) {
+/// Naive: if work() throws, unlock() is not reached, and the lock stays taken.
+template <typename Lock, typename Work>
+void naive(Lock& lock, Work work) {
   lock.lock();
   work();
   lock.unlock();
-};
+}
 
 /// By hand: right, but C++ has no `finally`, so unlock() stands there twice.
-constexpr auto by_hand = [](auto& lock, auto work) {
+template <typename Lock, typename Work>
+void by_hand(Lock& lock, Work work) {
   lock.lock();
   try {
     work();
@@ -22,13 +24,14 @@ constexpr auto by_hand = [](auto& lock, auto work) {
     throw;
   }
   lock.unlock();
-};
+}
 
 /// Scoped: the constructor of `hold` takes the lock, its destructor releases it.
-constexpr auto scoped = [](auto& lock, auto work) {
+template <typename Lock, typename Work>
+void scoped(Lock& lock, Work work) {
   std::scoped_lock hold(lock);
   work();
-};
+}
 
 /// A semaphore under the names that scoped locks call. A mutex has them already.
 class SemaphoreLock {

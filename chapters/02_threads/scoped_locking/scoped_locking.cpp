@@ -6,9 +6,8 @@
 // locks.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/scoped_locking/scoped_locking.cpp common/cookbook/*.cpp -lfmt -pthread -o scoped_locking
-// Run:     scoped_locking [--hold-ms N]
+// Run:     scoped_locking
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
@@ -22,19 +21,30 @@
 
 namespace {
 
-/// Whether a thread other than the caller could take the lock now.
+/// Two threads hold the lock, one after the other: nobody knows which is first.
+template <typename Lock>
+void hold_in_two_threads(std::string_view name, Lock& lock) {
+  std::jthread one([&] { by_hand(lock, [&] { cookbook::println("{}: held by hand", name); }); });
+  std::jthread two([&] { scoped(lock, [&] { cookbook::println("{}: held by a scoped lock", name); }); });
+}
+
+/// Whether the lock can be taken. Another thread tries: the one that holds a std::mutex must not try, and a recursive
+/// mutex would let it in again.
 template <typename Lock>
 bool is_free(Lock& lock) {
   bool taken = false;
-  std::jthread([&] { taken = std::unique_lock(lock, std::try_to_lock).owns_lock(); }).join();
+  std::jthread([&] {
+    std::unique_lock attempt(lock, std::try_to_lock);
+    taken = attempt.owns_lock();
+  }).join();
   return taken;
 }
 
-/// Whether the lock is free after work under it has thrown.
-template <typename Lock, typename Form>
-bool is_free_after_exception(Lock& lock, Form form) {
+/// Makes `hold` take the lock, do work that throws, and release the lock. Returns whether the lock is free afterwards.
+template <typename Lock, typename Hold>
+bool free_after_exception(Lock& lock, Hold hold) {
   try {
-    form(lock, [] { throw std::runtime_error("this work fails"); });
+    hold(lock, [] { throw std::runtime_error("this work fails"); });
   } catch (const std::runtime_error&) {
   }
   return is_free(lock);
@@ -43,39 +53,28 @@ bool is_free_after_exception(Lock& lock, Form form) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int hold_ms = 1;
   cookbook::Options options("Release a lock on every way out of a block");
-  options.add("hold-ms", hold_ms, "how long each thread holds its lock, in ms", 0, 10'000);
   options.parse(argc, argv);
 
-  int threads = 0, free_after_naive = 0, free_after_by_hand = 0, free_after_scoped = 0;
-  const auto try_forms = [&](std::string_view name, auto& lock) {
-    const auto hold_in_thread = [&](auto form, std::string_view text) {
-      return std::jthread([&, form, text, number = ++threads] {
-        form(lock, [&] {
-          cookbook::println("thread {}: {} {}", number, name, text);
-          std::this_thread::sleep_for(std::chrono::milliseconds(hold_ms));
-        });
-      });
-    };
-    hold_in_thread(by_hand, "held by hand").join();
-    hold_in_thread(scoped, "held by a scoped lock").join();
-
-    free_after_by_hand += is_free_after_exception(lock, by_hand);  // true counts as 1
-    free_after_scoped += is_free_after_exception(lock, scoped);
-    free_after_naive += is_free_after_exception(lock, naive);
+  int free_naive = 0, free_by_hand = 0, free_scoped = 0;
+  const auto try_all = [&](std::string_view name, auto& lock) {
+    hold_in_two_threads(name, lock);
+    // Each form in a lambda, since a function template cannot be an argument. True counts as 1.
+    free_by_hand += free_after_exception(lock, [](auto& held, auto work) { by_hand(held, work); });
+    free_scoped += free_after_exception(lock, [](auto& held, auto work) { scoped(held, work); });
+    free_naive += free_after_exception(lock, [](auto& held, auto work) { naive(held, work); });
     lock.unlock();  // what the naive form has left out
   };
   std::mutex mutex;
   std::timed_mutex timed_mutex;
   std::recursive_mutex recursive_mutex;
   SemaphoreLock semaphore;
-  try_forms("mutex", mutex);
-  try_forms("timed mutex", timed_mutex);
-  try_forms("recursive mutex", recursive_mutex);
-  try_forms("semaphore", semaphore);
+  try_all("mutex", mutex);
+  try_all("timed mutex", timed_mutex);
+  try_all("recursive mutex", recursive_mutex);
+  try_all("semaphore", semaphore);
 
-  // A condition variable needs std::unique_lock: wait() releases the lock while it sleeps, and takes it again.
+  // A condition variable needs std::unique_lock: its wait() releases the lock while it sleeps, and takes it again.
   std::condition_variable condition;
   bool ready = false;
   std::unique_lock hold(mutex);
@@ -84,12 +83,12 @@ int main(int argc, char** argv) {
     ready = true;
     condition.notify_one();
   });
-  condition.wait(hold, [&] { return ready; });
+  condition.wait(hold, [&] { return ready; });  // without releasing the lock, it would never be ready
 
   cookbook::Checks checks;
-  checks.equal("locks that are free after an exception, naive", free_after_naive, 0);
-  checks.equal("locks that are free after an exception, by hand", free_after_by_hand, 4);
-  checks.equal("locks that are free after an exception, scoped", free_after_scoped, 4);
-  checks.that("wait() has released the lock and taken it again", ready && hold.owns_lock());
+  checks.equal("locks that are free after an exception, naive", free_naive, 0);
+  checks.equal("locks that are free after an exception, by hand", free_by_hand, 4);
+  checks.equal("locks that are free after an exception, scoped", free_scoped, 4);
+  checks.equal("wait() has released the lock, and another thread can take it afterwards", is_free(mutex), false);
   return checks.exit_code();
 }

@@ -8,8 +8,8 @@
 // Run:     semaphore [--items N] [--permits N]
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <mutex>
 #include <random>
 #include <semaphore>
 #include <thread>
@@ -56,24 +56,19 @@ int main(int argc, char** argv) {
 
   // A semaphore that starts at N is a limit: at most N threads are between acquire() and release().
   Semaphore room(permits);  // the class of semaphore_class.hpp
-  std::mutex mutex;         // protects the next line
-  int inside = 0, most_inside = 0;
-  const auto visit = [&] {
+  std::atomic<int> inside = 0;
+  std::vector<int> found(6);  // how many were inside when each visitor had come in, with itself
+  const auto visit = [&](int visitor) {
     room.acquire();
-    {
-      std::scoped_lock lock(mutex);
-      most_inside = std::max(most_inside, ++inside);
-    }
+    found[visitor] = ++inside;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // uses what only few threads may use at a time
-    {
-      std::scoped_lock lock(mutex);
-      --inside;
-    }
+    --inside;
     room.release();
   };
   std::vector<std::jthread> visitors;
-  for (int i = 0; i < 6; ++i) visitors.emplace_back(visit);
+  for (int i = 0; i < 6; ++i) visitors.emplace_back(visit, i);
   visitors.clear();  // waits for the threads
+  const int most_inside = *std::max_element(found.begin(), found.end());
 
   int permits_left = 0;
   while (room.try_acquire()) ++permits_left;

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <stdexcept>
 
-/// Counts permits: acquire() takes one and waits while there is none, release() gives one back.
+/// Counts permits: acquire() takes one and waits while there is none, release() gives one back. (What the memory orders
+/// mean is the subject of the recipe `atomics`; without them the class is right, too.)
 class Semaphore {
  public:
   /// Throws std::invalid_argument if `permits` is negative.
@@ -17,13 +18,14 @@ class Semaphore {
     int seen = permits_.load(std::memory_order_relaxed);
     while (seen > 0) {
       // Test and decrement in one step: if the number is no longer `seen`, this only reads it again into `seen`.
+      // ("weak" may fail for no reason as well, which is cheaper on some processors and does no harm in a loop.)
       if (permits_.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire)) return true;
     }
     return false;
   }
 
   void acquire() {
-    while (!try_acquire()) permits_.wait(0);  // sleeps only while the number is 0, so it misses no release()
+    while (!try_acquire()) permits_.wait(0);  // sleeps only while the number is 0
   }
 
   void release() {

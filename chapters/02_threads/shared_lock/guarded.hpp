@@ -5,7 +5,8 @@
 #include <shared_mutex>
 #include <utility>
 
-/// The value is reached only through read() and write(), so nobody can forget the lock.
+/// The value is reached only through read() and write(), so nobody can forget the lock, unless a pointer to the value
+/// is let out. `Mutex` is any type with the functions of std::shared_mutex; the bench puts others in.
 template <typename Value, typename Mutex = std::shared_mutex>
 class Guarded {
  public:

@@ -32,7 +32,7 @@ int main() {
       }
     });
   }
-  while (reads < 4) pause();
+  while (reads < 4) pause();  // until all of them are at it
   threads.emplace_back([&] {
     std::scoped_lock lock(mutex);
     written = true;

@@ -35,7 +35,7 @@ class SpinLock {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("yield");
+    asm volatile("yield");  // the name of ARM's pause; it does not give the core away
 #endif
   }
 

@@ -17,7 +17,9 @@ std::atomic<bool> taken = false;
 std::atomic<int> inside = 0;
 std::atomic<bool> seen_two = false;
 
-void lose_core() { std::this_thread::yield(); }  // can happen at any time; here it happens where it shows
+void lose_core() {
+  std::this_thread::yield();
+}  // the system may do this at any time; here it does so where it does harm
 
 void work() {
   for (int i = 0; i < 100'000 && !seen_two; ++i) {

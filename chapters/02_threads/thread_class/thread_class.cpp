@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
 
   Timer slow("Timer-3", std::chrono::hours(1), ticks);
   std::jthread thread_slow(std::ref(slow));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Timer-3 has begun to wait for its first tick
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // by now Timer-3 probably waits for its first tick
   cookbook::println("asking Timer-3 to stop");
   thread_slow.request_stop();
   thread_slow.join();

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   const auto bytes_fetched = compare("10 web pages", n, [&] { return fetch_pages(server.port()); });
 
   cookbook::Checks checks;
-  checks.equal("calls of the empty function", empty_calls.load(), 2 * n);
+  checks.equal("calls of the empty function, one by one and in threads", empty_calls.load(), 2 * n);
   checks.equal("different results of F(20000)", std::set(numbers.begin(), numbers.end()).size(), 1U);
   checks.equal("bytes read", std::accumulate(bytes_read.begin(), bytes_read.end(), 0L), 2L * n * 1'024'000);
   checks.equal("bytes fetched", std::accumulate(bytes_fetched.begin(), bytes_fetched.end(), 0L), 2L * n * 10 * 1024);
