@@ -1,5 +1,7 @@
 // Deadlock: the program seen from outside. Catalogue: 3.15, 3.16, 3.17.
 
+#include <fmt/format.h>
+
 #include "support/run.hpp"
 
 namespace {
@@ -73,8 +75,9 @@ TEST(mpi_deadlock, a_message_that_fits_shows_nothing_of_the_fault) {
 
 void expect_too_few(const Result& result, int ranks) {
   EXPECT_EQ(result.exit_code, 2) << result.text();
-  EXPECT_THAT(result.err, testing::ElementsAre("mpi_deadlock: 6 ranks are needed, here are " + std::to_string(ranks) +
-                                               "; start it with mpirun -n 6 mpi_deadlock"));
+  EXPECT_THAT(result.err,
+              testing::ElementsAre(fmt::format(
+                  "mpi_deadlock: 6 ranks are needed, here are {}; start it with mpirun -n 6 mpi_deadlock", ranks)));
 }
 
 TEST(mpi_deadlock, fewer_than_six_ranks_are_refused_in_one_line) {
