@@ -1,54 +1,83 @@
-/// Other programs as child processes, whose lines can be waited for.
+/// Child processes: each runs a function of this program, or another program. Their lines can be waited for.
 #pragma once
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "../03_processes/child.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
 
 /// The path of the program `name` in the folder of this one.
 inline std::string beside_this_program(const std::string& name) {
   return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
 }
 
-/// A program that runs as a child of this one. It does not outlive this one, however that ends.
-class ChildProgram {
+/// Starts a child process by fork. It does `work` and ends with the exit code that `work` returns, or with 0 if that
+/// returns nothing; an exception ends it with exit code 3 and one line. Returns its id.
+///
+/// The kernel kills it if the thread that called this ends first, so it never outlives this program, however that ends.
+template <typename Work>
+pid_t start_child(Work&& work) {
+  const pid_t parent = getpid();
+  const pid_t child = check(fork(), "fork");
+  if (child != 0) return child;
+
+  const auto live = [&]() noexcept -> int {  // an exception must not reach the code of the parent, which is here too
+    check(prctl(PR_SET_PDEATHSIG, SIGKILL), "prctl");
+    if (getppid() != parent) return 1;  // it ended before the line above
+    if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+      work();
+      return 0;
+    } else {
+      return work();
+    }
+  };
+  _exit(live());  // not exit: the clean-up that exit does is the parent's
+}
+
+/// Waits for the end of a child; its exit code, or -N if signal N ended it.
+inline int exit_code_of(pid_t child) {
+  int status = 0;
+  check(waitpid(child, &status, 0), "waitpid");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// A child process that does `work`, and whose output is read here. It does not outlive the thread that has started it.
+class ChildProcess {
  public:
-  /// Starts words[0], found as a shell finds it, with the other words as arguments. Its standard output is read here;
-  /// with `errors_too` its standard error as well. `in_child` is called in the child before it becomes that program.
-  explicit ChildProgram(
-      std::vector<std::string> words, bool errors_too = false, const std::function<void()>& in_child = [] {}) {
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
+  /// Starts it by start_child(), so start it before there are threads, event loops or connections. Its standard output
+  /// is read here; with `errors_too` its standard error as well.
+  explicit ChildProcess(const std::function<void()>& work, bool errors_too = false) {
     int ends[2];
     check(pipe2(ends, O_CLOEXEC), "pipe2");
     pid_ = start_child([&] {
       check(dup2(ends[1], STDOUT_FILENO), "dup2");
       if (errors_too) check(dup2(ends[1], STDERR_FILENO), "dup2");
-      in_child();
-      execvp(argv[0], argv.data());
-      cookbook::complain("cannot start " + words[0]);
-      return 127;
+      work();
     });
     close(ends[1]);
     output_ = ends[0];
   }
 
-  ~ChildProgram() {
+  ~ChildProcess() {
     if (pid_ > 0) stop(SIGKILL);
     close(output_);
   }
 
-  ChildProgram(const ChildProgram&) = delete;
-  ChildProgram& operator=(const ChildProgram&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }  ///< -1 when its end has been waited for
 
@@ -121,4 +150,24 @@ class ChildProgram {
   int output_ = -1;
   std::string unread_;
   std::vector<std::string> lines_;
+};
+
+/// Another program as a child process.
+class ChildProgram : public ChildProcess {
+ public:
+  /// Starts words[0], found as a shell finds it, with the other words as arguments. `in_child` is called in the child
+  /// before it becomes that program.
+  explicit ChildProgram(
+      std::vector<std::string> words, bool errors_too = false, const std::function<void()>& in_child = [] {})
+      : ChildProcess(
+            [&] {
+              std::vector<char*> argv;
+              for (std::string& word : words) argv.push_back(word.data());
+              argv.push_back(nullptr);
+              in_child();
+              execvp(argv[0], argv.data());
+              cookbook::complain("cannot start " + words[0]);
+              _exit(127);
+            },
+            errors_too) {}
 };

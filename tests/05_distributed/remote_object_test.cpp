@@ -1,182 +1,306 @@
-// Remote object: the programs seen from outside, and the stream that sends calls in batches. Catalogue: 5.C6, 5.6.
+// The programs from outside, and the chapter's Node, Proxy and name server, which three other recipes use as well.
+
+#include <arpa/inet.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <set>
 
-#include "05_distributed/remote_object/object_server.hpp"
-#include "05_distributed/remote_object/rates.hpp"
-
+#include "05_distributed/child_program.hpp"
+#include "05_distributed/name_server.hpp"
+#include "05_distributed/remote_object/greeting.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::Result;
+using namespace std::chrono_literals;
+using remote::error_of;
 using test_support::run;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-using Lines = std::vector<std::string>;
-
-/// Runs a Bash script beside a name server and a greeting server, whose addresses are in $names and $server and whose
-/// process ids in $names_pid and $server_pid. `client` calls; `line` makes one line of exit code and output.
-Result scene(const std::string& script) {
-  const std::string prologue = R"sh(
-trap 'kill -9 $(jobs -p) $names_pid $server_pid $heir_pid 2>/dev/null' EXIT
-exec {out}< <(exec remote_object_names); names_pid=$!
-read -r text <&$out; names=${text##* }
-start() { exec {out}< <(ulimit -n ${files:-256}; exec remote_object_server --names "$names" "$@"); }
-start; server_pid=$!; read -r text <&$out; server=${text##* }; port=${server##*:}
-client() { timeout 20 remote_object_client --names "$names" "$@" 2>&1; }
-line() { local text code; text=$("$@" 2>&1); code=$?; echo "$code: $text"; }
-)sh";
-  return run("/bin/bash", {"-c", prologue + script},
-             {.environment = {{"PATH", test_support::bin() + ":" + std::getenv("PATH")}}});
+void serve_greeting() {
+  remote::Node node;
+  cookbook::println("{}", node.add(kj::heap<Greeting>()));
+  node.serve();
 }
+
+std::string welcome(remote::Node& node, api::Greeting::Client& greeting, const std::string& name,
+                    kj::Duration timeout = 20 * kj::SECONDS) {
+  auto request = greeting.welcomeMessageRequest();
+  request.setName(name);
+  return node.call(request, timeout).getMessage();
+}
+
+/// A part of the program as a child: --part names, server or client.
+std::vector<std::string> part(const std::string& name, std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {test_support::bin() + "/remote_object", "--part", name};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string last_word(const std::string& line) { return line.substr(line.rfind(' ') + 1); }
 
 TEST(remote_object, all_checks_hold_and_nothing_is_left_behind) {
-  const auto result = run("remote_object", {"--calls", "100", "--repeats", "1"});
+  const auto result = run("remote_object", {"--visitor", "Zoë 世界"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.left_behind, 0);
-  EXPECT_EQ(result.lines_with("^ok ").size(), 18U) << result.text();
-  EXPECT_TRUE(result.has_line("ok    called here: Hi welcome World"));
-  EXPECT_TRUE(result.has_line("ok    called there: Hi welcome World"));
-  EXPECT_TRUE(result.has_line("ok    a name beyond ASCII: Hi welcome Zoë 世界"));
-  EXPECT_EQ(result.lines_with("^bare TCP echo.*1.00 x$").size(), 2U) << result.text();
-  EXPECT_EQ(result.lines_with("^call .* K/s .* x$").size(), 6U) << result.text();
+  EXPECT_TRUE(result.has_line("ok    called there, as called here: Hi welcome Zoë 世界")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    server hangs: no answer within 100 ms")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    server killed during a call: the other side is not there")) << result.text();
 }
 
-TEST(remote_object, calls_that_are_under_way_together_leave_in_one_batch) {
-  auto io = kj::setupAsyncIo();
-  ObjectServer server(io, 0);
-  const Address address = server.add(kj::heap<Greeting>());
-  const auto served = server.serve().eagerlyEvaluate([](kj::Exception&& error) { FAIL() << reason(error); });
-  Proxy<remote::Greeting> there(io, address, 30 * kj::SECONDS);
-  one_at_a_time(io, *there, 1);  // the object is here now
-  const long before = there.stream().batches_sent();
-  one_at_a_time(io, *there, 100);
-  const long alone = there.stream().batches_sent() - before;
-  pipelined(io, *there, 100);
-  const long together = there.stream().batches_sent() - before - alone;
-  EXPECT_GE(alone, 100);
-  EXPECT_LE(together, 3);  // the calls, and the word that their answers are no longer needed
-}
-
-TEST(remote_object_timing, pipelined_calls_hide_the_distance) {
-  const auto result = run("remote_object", {"--calls", "500", "--repeats", "3"});
-  const auto alone = result.captures("^call 1 ms away, one at a time +([0-9.]+) K/s");
-  const auto pipelined = result.captures("^call 1 ms away, all under way +([0-9.]+) K/s");
-  ASSERT_EQ(alone.size() + pipelined.size(), 2U) << result.text();
-  EXPECT_LT(std::stod(alone[0]), 1.0) << "an answer came in less than 1 ms";
-  EXPECT_GT(std::stod(pipelined[0]), 3 * std::stod(alone[0]));
-}
-
-TEST(remote_object, address_has_id_host_and_a_port_that_the_system_chose) {
-  std::set<std::string> addresses;
-  for (int i = 0; i < 2; ++i) {
-    const auto result = run("remote_object", {"--calls", "1", "--repeats", "1"});
-    const auto found =
-        result.captures("^Ready. Object uri = (capnp:obj_[0-9a-f]{32}@127\\.0\\.0\\.1:[1-9][0-9]{0,4})$");
-    ASSERT_EQ(found.size(), 1U) << result.text();
-    addresses.insert(found[0]);
+TEST(remote_object, ctrl_c_or_a_kill_leaves_nothing_behind) {
+  for (const int after_ms : {5, 30, 80}) {
+    EXPECT_EQ(run("remote_object", {}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("remote_object", {}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
   }
-  EXPECT_EQ(addresses.size(), 2U);
 }
 
-TEST(remote_object, clients_in_sequence_and_at_once_are_served) {
-  const auto result = scene(R"sh(
-for visitor in Ada Grace "Zoë 世界" "$(printf %10000s x)"; do client --visitor "$visitor" | wc -c; done
-echo Ada | client; client < /dev/null
-client --object "$server" --visitor "by address"
-for i in {10..29}; do client --visitor $i & clients+=($!); done | sort | uniq -c | wc -l)sh");
-  EXPECT_THAT(result.out, ElementsAre("15", "17", "23", "10012", "What is your name? Hi welcome Ada",
-                                      "What is your name? Hi welcome ", "Hi welcome by address", "20"))
-      << result.text();
+TEST(remote_object, its_parts_work_in_processes_of_their_own) {
+  ChildProgram name_server(part("names"));
+  const std::string names = name_server.line();
+  ChildProgram server(part("server", {"--names", names}));
+  const std::string address = last_word(server.line());
+  EXPECT_THAT(address, testing::MatchesRegex("capnp:obj_[0-9a-f]+@127.0.0.1:[1-9][0-9]*"));
+  for (const std::string visitor : {"Ada", "", "Zoë 世界"}) {
+    ChildProgram client(part("client", {"--names", names, "--visitor", visitor}));
+    EXPECT_EQ(client.line(), "Hi welcome " + visitor);
+    EXPECT_EQ(client.wait(), 0);
+  }
 }
 
-TEST(remote_object, each_failure_is_one_line_and_exit_code_3) {
-  const auto result = scene(R"sh(
-line client --visitor Ada --object nobody
-line client --visitor Ada --object "capnp:obj_0@127.0.0.1:$port"
-line client --visitor Ada --object "capnp:names@${names##*@}"
-kill -STOP $server_pid; line client --visitor Ada --timeout-ms 100
-kill -CONT $server_pid; line client --visitor Ada
-kill -STOP $names_pid; line client --visitor Ada --timeout-ms 100; kill -CONT $names_pid
-kill -9 $server_pid; line client --visitor Ada
-start; heir_pid=$!; read -r text <&$out; line client --visitor Ada
-kill $heir_pid; until line client --visitor Ada | grep -m 1 nothing; do sleep 0.01; done
-line timeout 20 remote_object_names --port ${names##*:}
-kill -9 $names_pid; line client --visitor Ada
-line timeout 20 remote_object_server --names "$names")sh");
-  const std::string client = "3: remote_object_client: ";
-  EXPECT_THAT(
-      result.out,
-      ElementsAre(client + "nothing is registered under this name; name = nobody",
-                  client + "this server has no such object; id = obj_0", client + "the object has no such method",
-                  client + "no answer within 100 ms", "0: Hi welcome Ada", client + "no answer within 100 ms",
-                  client + "the server is gone", "0: Hi welcome Ada",
-                  client + "nothing is registered under this name; name = server", HasSubstr("Address already in use"),
-                  client + "the server is gone", "3: remote_object_server: the server is gone"))
-      << result.text();
+TEST(remote_object, many_clients_at_once_are_served) {
+  ChildProgram name_server(part("names"));
+  const std::string names = name_server.line();
+  ChildProgram server(part("server", {"--names", names}));
+  server.line();
+  std::vector<std::unique_ptr<ChildProgram>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(
+        std::make_unique<ChildProgram>(part("client", {"--names", names, "--visitor", std::to_string(i)})));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(clients[i]->line(), "Hi welcome " + std::to_string(i));
 }
 
-TEST(remote_object, name_server_knows_objects_by_many_names) {
-  const auto result = scene(R"sh(
-start --name other; heir_pid=$!; read -r text <&$out
-for name in server other; do line client --visitor $name --object $name; done
-kill $heir_pid; while kill -0 $heir_pid 2>/dev/null; do sleep 0.01; done
-for name in server other; do line client --visitor $name --object $name; done
-line timeout 20 remote_object_server --names "$names" --name "$(printf %256s x)")sh");
-  EXPECT_THAT(result.out,
-              ElementsAre("0: Hi welcome server", "0: Hi welcome other", "0: Hi welcome server",
-                          HasSubstr("3: remote_object_client: nothing is registered under this name; name = other"),
-                          "3: remote_object_server: a name and an address have 1 to 255 bytes"))
-      << result.text();
+TEST(remote_object, each_failure_of_a_client_is_one_line_and_exit_code_3) {
+  const std::string dead = "capnp:obj_0@127.0.0.1:1";
+  for (const std::string names : {"", "names", "capnp:x@:1", "capnp:x@127.0.0.1:0", "capnp:x@127.0.0.1:65536"}) {
+    for (const char* name : {"client", "server"}) {
+      const auto result = run("remote_object", {"--part", name, "--names", names}, {.limit = 10s});
+      EXPECT_EQ(result.exit_code, 3) << result.text();
+      EXPECT_THAT(result.err, ElementsAre(HasSubstr("'" + names + "' is no address"))) << result.text();
+    }
+  }
+  for (const char* name : {"client", "server"}) {
+    const auto result = run("remote_object", {"--part", name, "--names", dead}, {.limit = 10s});
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    EXPECT_THAT(result.err, ElementsAre(HasSubstr("the other side is not there"))) << result.text();
+  }
 }
 
-TEST(remote_object, garbage_does_not_end_a_server) {
-  const auto result = scene(R"sh(
-for size in 1 7 8 100 100000; do head -c $size /dev/urandom > /dev/tcp/127.0.0.1/$port; done
-printf '\xff\xff\xff\x7f' > /dev/tcp/127.0.0.1/$port
-head -c 100000 /dev/zero > /dev/tcp/127.0.0.1/$port
-client --visitor "after garbage")sh");
-  EXPECT_THAT(result.out, ElementsAre("Hi welcome after garbage")) << result.text();
+TEST(remote_object, its_bench_refuses_more_than_its_ranges) {
+  EXPECT_EQ(run("remote_object_bench", {"--calls", "0"}).exit_code, 2);
 }
 
-TEST(remote_object, more_connections_than_a_server_may_have_wait) {
+TEST(node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose) {
+  remote::Node one, *same = &one;
+  const auto first = remote::parse_address(one.add(kj::heap<Greeting>()));
+  const auto second = remote::parse_address(same->add(kj::heap<Greeting>()));
+  EXPECT_NE(first.id, second.id);
+  EXPECT_EQ(first.id.size(), 36U);
+  EXPECT_EQ(first.port, second.port);
+  EXPECT_GT(first.port, 0U);
+}
+
+TEST(node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goes_on) {
+  ChildProcess server(serve_greeting);
+  auto address = remote::parse_address(server.line());
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, address.text());
+  EXPECT_EQ(error_of([&] { node.call(greeting->farewellMessageRequest()); }), "the object has no such method");
+  address.id = "obj_0";
+  remote::Proxy<api::Greeting> nothing(node, address.text());
+  EXPECT_EQ(error_of([&] { welcome(node, *nothing, "World"); }), "this process has no such object: obj_0");
+  EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
+}
+
+TEST(node, an_object_of_another_kind_has_no_such_method) {
+  ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.line();
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, names);
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the object has no such method");
+}
+
+TEST(node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
+  ChildProcess server(serve_greeting);
+  const std::string address = server.line();
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, address);
+  EXPECT_EQ(welcome(node, *greeting, std::string(100, 'x')), "Hi welcome " + std::string(100, 'x'));
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, std::string(101, 'x')); }), "a name has at most 100 bytes");
+}
+
+TEST(node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
+  ChildProcess server(serve_greeting);
+  const std::string address = server.line();
+  remote::Node node;
+  remote::Proxy<api::Greeting> greedy(node, address), modest(node, address);
+  EXPECT_NE(error_of([&] { welcome(node, *greedy, std::string(100'000'000, 'x')); }), "no error");
+  EXPECT_EQ(welcome(node, *modest, "World"), "Hi welcome World");
+}
+
+TEST(node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
+  ChildProcess server(serve_greeting);
+  const std::string address = server.line();
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, address);
+  server.send(SIGSTOP);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World", 200 * kj::MILLISECONDS); }), "no answer within 200 ms");
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 200ms);
+  server.send(SIGCONT);
+  EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
+}
+
+TEST(node, a_wait_has_a_limit_of_its_own) {
+  ChildProcess server(serve_greeting);
+  const std::string address = server.line();
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, address);
+  server.send(SIGSTOP);
+  EXPECT_EQ(error_of([&] { node.call(greeting->welcomeMessageRequest()); }), "no answer within 5000 ms");
+}
+
+TEST(node, the_question_for_an_object_and_its_call_leave_together) {
+  // A server that accepts and never answers. What the client sends all the same, it sends without waiting.
+  sockaddr_in at = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof at;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&at), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size), 0);
+
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, fmt::format("capnp:obj_7@127.0.0.1:{}", ntohs(at.sin_port)));
+  EXPECT_NE(error_of([&] { welcome(node, *greeting, "World", 500 * kj::MILLISECONDS); }), "no error");
+  const int connection = accept(listener, nullptr, nullptr);
+  std::string sent(100'000, '\0');
+  sent.resize(std::max<ssize_t>(0, recv(connection, sent.data(), sent.size(), 0)));
+  EXPECT_THAT(sent, HasSubstr("obj_7"));
+  EXPECT_THAT(sent, HasSubstr("World"));
+  close(connection);
+  close(listener);
+}
+
+TEST(node, garbage_does_not_end_a_server) {
+  ChildProcess server(serve_greeting);
+  const auto address = remote::parse_address(server.line());
+  for (const std::string& garbage :
+       {std::string("x"), std::string(8, '\xff'), std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100'000, '\0'),
+        std::string("\xff\xff\xff\x7f"), std::string("\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0", 16)}) {
+    sockaddr_in at = {.sin_family = AF_INET,
+                      .sin_port = htons(static_cast<std::uint16_t>(address.port)),
+                      .sin_addr = {htonl(INADDR_LOOPBACK)},
+                      .sin_zero = {}};
+    const int connection = socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    send(connection, garbage.data(), garbage.size(), MSG_NOSIGNAL);
+    close(connection);
+  }
+  remote::Node node;
+  remote::Proxy<api::Greeting> greeting(node, address.text());
+  EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
+}
+
+TEST(node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  const auto result = scene(R"sh(
-files=32; start --name crowded; heir_pid=$!; read -r text <&$out; port=${text##*:}
-for i in {1..100}; do exec {silent[i]}<> /dev/tcp/127.0.0.1/$port; done
-line client --object crowded --visitor x --timeout-ms 100
-for i in {1..100}; do exec {silent[i]}>&-; done
-client --object crowded --visitor "after silence")sh");
-  EXPECT_THAT(result.out, ElementsAre("3: remote_object_client: no answer within 100 ms", "Hi welcome after silence"))
-      << result.text();
+  ChildProcess server([] {
+    const rlimit few = {32, 32};
+    check(setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
+    serve_greeting();
+  });
+  const std::string address = server.line();
+  remote::Node node;
+  {
+    std::vector<std::unique_ptr<remote::Proxy<api::Greeting>>> many;
+    int refused = 0;
+    for (int i = 0; i < 60; ++i) {
+      many.push_back(std::make_unique<remote::Proxy<api::Greeting>>(node, address));
+      refused += error_of([&] { welcome(node, **many.back(), "x", 500 * kj::MILLISECONDS); }) != "no error";
+      if (refused > 2) break;
+    }
+    EXPECT_GT(refused, 2);
+    EXPECT_GT(many.size(), 10U);
+  }
+  remote::Proxy<api::Greeting> greeting(node, address);
+  EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(remote_object, ctrl_c_leaves_nothing_behind) {
-  for (const int after_ms : {20, 100, 800}) {
-    const auto result =
-        run("remote_object", {"--calls", "100000", "--repeats", "1000"}, {.interrupt_after_ms = after_ms});
-    EXPECT_EQ(result.exit_code, -2) << result.text();
-    EXPECT_EQ(result.left_behind, 0) << after_ms;
-  }
+TEST(names, a_name_stands_for_the_address_that_was_published_last) {
+  ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.line();
+  ChildProcess first(serve_greeting), second(serve_greeting);
+  const std::string first_address = first.line(), second_address = second.line();
+  remote::Node node;
+  remote::publish(node, names, "server", first_address);
+  auto greeting = remote::find<api::Greeting>(node, names, "server");
+  EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
+  first.stop(SIGKILL);
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the other side is not there");
+  remote::publish(node, names, "server", second_address);
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the other side is not there");
+  auto again = remote::find<api::Greeting>(node, names, "server");
+  EXPECT_EQ(welcome(node, *again, "World"), "Hi welcome World");
 }
 
-TEST(remote_object, command_lines_are_checked) {
-  for (const Lines& wrong : std::vector<Lines>{{"remote_object_names", "--port", "65536"},
-                                               {"remote_object_server", "--names", ""},
-                                               {"remote_object_server", "--names", "capnp:a@b:0"},
-                                               {"remote_object_client", "--names", "capnp:a@b:65536"},
-                                               {"remote_object_client", "--object", "capnp:a b@c:1"},
-                                               {"remote_object_client"},
-                                               {"remote_object_client", "--nonsense"}}) {
-    const auto result = run(wrong[0], {wrong.begin() + 1, wrong.end()}, {.limit = std::chrono::seconds(5)});
-    EXPECT_EQ(result.exit_code, 2) << wrong.back() << result.text();
-    EXPECT_EQ(result.err.size(), 1U) << wrong.back() << result.text();
-    EXPECT_EQ(run(wrong[0], {"--help"}).exit_code, 0);
-  }
+TEST(names, are_listed_by_prefix_and_wrong_ones_are_refused) {
+  ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.line(), address = "capnp:obj_0@127.0.0.1:1";
+  remote::Node node;
+  for (const char* name : {"shop.b", "shop.a", "shop", "ring"}) remote::publish(node, names, name, address);
+  EXPECT_THAT(remote::list(node, names, "shop."), ElementsAre("shop.a", "shop.b"));
+  EXPECT_EQ(remote::list(node, names, "").size(), 4U);
+  EXPECT_THAT(remote::list(node, names, "x"), ElementsAre());
+  EXPECT_EQ(error_of([&] { remote::publish(node, names, "", address); }), "a name has 1 to 255 bytes");
+  EXPECT_EQ(error_of([&] { remote::publish(node, names, std::string(256, 'x'), address); }),
+            "a name has 1 to 255 bytes");
+  EXPECT_THAT(error_of([&] { remote::publish(node, names, "x", "nowhere"); }), HasSubstr("'nowhere' is no address"));
+  auto nobody = remote::find<api::Greeting>(node, names, "nobody");
+  EXPECT_EQ(error_of([&] { welcome(node, *nobody, "World"); }), "unknown name: nobody");
+}
+
+TEST(names, a_name_server_that_hangs_or_dies_is_an_error_in_time) {
+  ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.line();
+  remote::Node node;
+  name_server.send(SIGSTOP);
+  auto greeting = remote::find<api::Greeting>(node, names, "server");
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World", 100 * kj::MILLISECONDS); }), "no answer within 100 ms");
+  name_server.stop(SIGKILL);
+  EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the other side is not there");
+  auto again = remote::find<api::Greeting>(node, names, "server");
+  EXPECT_EQ(error_of([&] { welcome(node, *again, "World"); }), "the other side is not there");
+}
+
+TEST(child_process, its_lines_and_its_end_are_seen) {
+  ChildProcess child([] {
+    cookbook::println("one");
+    cookbook::println("two");
+    cookbook::println("three");
+  });
+  EXPECT_EQ(child.line(), "one");
+  EXPECT_EQ(child.wait_for("re"), "three");
+  EXPECT_EQ(child.read_all(), "");
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_THAT(child.lines(), ElementsAre("one", "two", "three"));
+  ChildProcess silent([] { pause(); });
+  EXPECT_EQ(silent.stop(SIGTERM), -SIGTERM);
+  EXPECT_EQ(ChildProgram({"/bin/sh", "-c", "exit 7"}).wait(), 7);
+  EXPECT_EQ(ChildProgram({"/no/such/program"}, true).wait(), 127);
 }
 
 }  // namespace

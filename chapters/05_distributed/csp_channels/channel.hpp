@@ -2,37 +2,31 @@
 #pragma once
 
 #include <boost/fiber/context.hpp>
+#include <deque>
 #include <exception>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "trace.hpp"
-
-/// The channel has been poisoned; its values are not to be relied on.
+/// The channel has been poisoned.
 struct Poisoned : std::exception {
   const char* what() const noexcept override { return "the channel is poisoned"; }
 };
 
-/// All writers (for a reader) or all readers (for a writer) have retired; there is nobody left to talk to.
+/// All writers (for a reader) or all readers (for a writer) have retired.
 struct Retired : std::exception {
   const char* what() const noexcept override { return "nobody is left at the other end of the channel"; }
 };
 
-/// Any number of writers and readers, all of them fibers of one thread. Whoever comes first waits; those who wait are
-/// served in the order of their coming. Fibers take turns only where they wait, so nothing here needs a lock.
+/// Any number of writers and readers, all of them fibers of one thread. Fibers take turns only where they wait, so
+/// nothing here needs a lock. Processes use the channel through its ends.
 template <typename T>
 class Channel {
-  enum class State { waiting, done, poisoned, retired };
-
-  /// A fiber at the channel, with its value or an empty place for one.
+  /// A fiber at the channel, with a value to give or a place for one.
   struct Visit {
-    std::string process = "main";
     bool writes;
-    boost::fibers::context* fiber = nullptr;
     std::optional<T> value = {};
-    State state = State::done;
-    Visit* next = nullptr;
+    boost::fibers::context* waiting = nullptr;  ///< null once it has been woken
+    bool met = false;                           ///< somebody from the other side has come
   };
 
  public:
@@ -40,50 +34,45 @@ class Channel {
   template <bool writes>
   class End {
    public:
-    explicit End(Channel& channel) : channel_(&channel) {
-      note(writes ? "ChannelEndWrite" : "ChannelEndRead", "main", channel.name_);
-      ++(writes ? channel.writers_ : channel.readers_).open;
-    }
-    End(End&& other) noexcept : channel_(std::exchange(other.channel_, nullptr)), visit_(std::move(other.visit_)) {}
-    End& operator=(End&&) = delete;
+    explicit End(Channel& channel) : channel_(&channel) { ++channel.open_[writes]; }
+    End(End&& other) noexcept : channel_(std::exchange(other.channel_, nullptr)) {}
     ~End() { retire(); }
 
     /// Writes: returns when a reader has the value.
-    void operator()(T value) requires writes {
-      if (!channel_) throw Retired();
-      visit_.value.emplace(std::move(value));
-      channel_->meet(visit_);
-    }
+    void operator()(T value) requires writes { visit({true, std::move(value)}); }
 
     /// Reads: returns when a writer has given a value.
-    T operator()() requires(!writes) {
-      if (!channel_) throw Retired();
-      channel_->meet(visit_);
-      return std::move(*visit_.value);
-    }
+    T operator()() requires(!writes) { return std::move(*visit({false}).value); }
 
     /// Ends the channel for all, at once: whoever waits at it or comes to it gets the exception Poisoned.
     void poison() {
-      if (channel_) channel_->poison(visit_.process);
+      if (!channel_) return;
+      channel_->poisoned_ = true;
+      while (!channel_->waiting_.empty()) channel_->wake_first(false);
     }
 
     /// Leaves. When the last writer has left, readers get the exception Retired, and the other way round.
     void retire() {
-      if (channel_) std::exchange(channel_, nullptr)->retire(writes);
+      Channel* const channel = std::exchange(channel_, nullptr);
+      if (!channel || --channel->open_[writes] > 0) return;
+      channel->left_[writes] = true;
+      while (!channel->waiting_.empty()) channel->wake_first(false);
     }
 
-    /// Tells in whose name this end is used, for the trace.
-    void belongs_to(const std::string& process) { visit_.process = process; }
-
    private:
+    Visit visit(Visit self) {
+      if (!channel_) throw Retired();
+      channel_->meet(self);
+      return self;
+    }
+
     Channel* channel_;
-    Visit visit_ = {.writes = writes};
   };
 
   using Writer = End<true>;
   using Reader = End<false>;
 
-  explicit Channel(std::string name) : name_(std::move(name)) { note("Channel", "main", name_); }
+  Channel() = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -91,72 +80,35 @@ class Channel {
   Reader reader() { return Reader(*this); }
 
  private:
-  struct Side {
-    int open = 0;       ///< ends that have not retired
-    bool left = false;  ///< all ends that there were have retired
-    long begun = 0;     ///< reads or writes
-  };
-
-  /// Exchanges the value with whoever waits longest at the other end, or waits for somebody to come.
+  /// Exchanges the value with whoever waits longest on the other side, or waits for somebody to come.
   void meet(Visit& self) {
-    Side& mine = self.writes ? writers_ : readers_;
-    note(self.writes ? "BlockOnWrite" : "BlockOnRead", self.process, name_, mine.begun++);
-    refuse(end_for(self.writes));
-
-    if (first_ && first_->writes != self.writes) {
-      Visit& from = self.writes ? self : *first_;
-      Visit& to = self.writes ? *first_ : self;
-      to.value = std::move(from.value);
-      note("DoneRead", to.process, name_, meetings_);
-      note("DoneWrite", from.process, name_, meetings_++);
-      wake_first(State::done);
+    refuse_if_over(self.writes);
+    if (!waiting_.empty() && waiting_.front()->writes != self.writes) {
+      Visit& other = *waiting_.front();
+      (self.writes ? other : self).value = std::move((self.writes ? self : other).value);
+      wake_first(true);
       return;
     }
-
-    // All who wait are writers, or all are readers: else they would have met.
-    self.fiber = boost::fibers::context::active();
-    self.state = State::waiting;
-    self.next = nullptr;
-    (first_ ? last_->next : first_) = &self;
-    last_ = &self;
-    while (self.state == State::waiting) self.fiber->suspend();
-    refuse(self.state);
+    self.waiting = boost::fibers::context::active();
+    waiting_.push_back(&self);  // all who wait are writers, or all are readers: else they would have met
+    while (self.waiting) boost::fibers::context::active()->suspend();
+    if (!self.met) refuse_if_over(self.writes);
   }
 
-  void wake_first(State state) {
-    Visit& woken = *first_;
-    first_ = woken.next;
-    woken.state = state;
-    boost::fibers::context::active()->schedule(woken.fiber);  // it runs when this fiber waits
+  void wake_first(bool met) {
+    Visit& first = *waiting_.front();
+    waiting_.pop_front();
+    first.met = met;
+    boost::fibers::context::active()->schedule(std::exchange(first.waiting, nullptr));  // runs when this fiber waits
   }
 
-  void poison(const std::string& process) {
-    note("Poison", process, name_, meetings_);
-    poisoned_ = true;
-    while (first_) wake_first(State::poisoned);
+  void refuse_if_over(bool writes) const {
+    if (poisoned_) throw Poisoned();
+    if (left_[!writes]) throw Retired();
   }
 
-  void retire(bool writes) {
-    Side& mine = writes ? writers_ : readers_;
-    if (--mine.open > 0) return;
-    mine.left = true;
-    while (first_ && first_->writes != writes) wake_first(State::retired);
-  }
-
-  State end_for(bool writes) const {
-    if (poisoned_) return State::poisoned;
-    return (writes ? readers_ : writers_).left ? State::retired : State::done;
-  }
-
-  static void refuse(State state) {
-    if (state == State::poisoned) throw Poisoned();
-    if (state == State::retired) throw Retired();
-  }
-
-  std::string name_;
-  Visit* first_ = nullptr;  ///< who waits, in the order of their coming
-  Visit* last_ = nullptr;
-  Side writers_, readers_;
-  long meetings_ = 0;
+  std::deque<Visit*> waiting_;  ///< in the order in which they came
+  int open_[2] = {};            ///< ends that have not retired: [0] of readers, [1] of writers
+  bool left_[2] = {};           ///< the last reader, or writer, has retired
   bool poisoned_ = false;
 };

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   int received = 0;
-  Channel<int> a("A");
+  Channel<int> a;
   const auto counter = [](int limit) {
     return [limit](Channel<int>::Writer& out) {
       for (int i = 0; i < limit; ++i) out(i);
@@ -24,10 +24,9 @@ int main(int argc, char** argv) {
     };
   };
   const auto reader = [&](Channel<int>::Reader& in) {
-    for (;; ++received) in();
+    for (;; ++received) in();  // until the exception Poisoned
   };
-  parallel(process("short", counter(10), a.writer()), process("long", counter(20), a.writer()),
-           process("reader", reader, a.reader()));
+  parallel(process(counter(10), a.writer()), process(counter(20), a.writer()), process(reader, a.reader()));
 
   cookbook::Checks checks;
   checks.equal("numbers received", received, 30);

@@ -1,0 +1,79 @@
+// Channel to another process
+//
+// Another process hosts a channel. This one connects to it by host, port and the channel's name, and writes numbers; a
+// write returns when the host has read the number. One client disconnects, and the host lives on; the next one poisons
+// the channel, and the host ends. A wrong name, a wrong port and a host that is killed are errors, and nobody hangs.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/csp_network_channel/csp_network_channel.cpp common/cookbook/*.cpp -lfmt -pthread -o csp_network_channel
+// Run:     csp_network_channel [--numbers N], with csp_network_channel_host in the same folder
+
+#include <string>
+#include <vector>
+
+#include "child_program.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "network_channel.hpp"
+
+namespace {
+
+int port_of(ChildProgram& host) { return std::stoi(host.wait_for("port ").substr(5)); }
+
+/// The message of the exception that `action` ends with.
+template <typename Action>
+std::string error_of(Action action) {
+  try {
+    action();
+    return "none";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int numbers = 5;
+  cookbook::Options options("Write to a channel that another process hosts");
+  options.add("numbers", numbers, "numbers that each of two clients writes", 0, 1000);
+  options.parse(argc, argv);
+
+  const std::string host_program = beside_this_program("csp_network_channel_host");
+  ChildProgram host({host_program});
+  const int port = port_of(host);
+
+  NetworkChannel first("B", "127.0.0.1", port);
+  for (int i = 0; i < numbers; ++i) first.write(i);
+  first.disconnect();
+
+  const std::string wrong_name = error_of([&] { NetworkChannel("C", "127.0.0.1", port); });
+
+  NetworkChannel second("B", "127.0.0.1", port);
+  for (int i = 0; i < numbers; ++i) second.write(numbers + i);
+  second.poison();
+
+  std::string expected;
+  for (int i = 0; i < 2 * numbers; ++i) {
+    if (i == numbers) expected += "host: the far end has disconnected\n";
+    expected += "host: " + std::to_string(i) + "\n";
+  }
+  if (numbers == 0) expected = "host: the far end has disconnected\n";
+  expected += "host: the channel is poisoned\n";
+  const std::string said = host.read_all();
+  if (numbers <= 5) cookbook::println("{}", said.substr(0, said.size() - 1));
+
+  ChildProgram victim({host_program});
+  NetworkChannel doomed("B", "127.0.0.1", port_of(victim));
+  doomed.write(1);
+  victim.stop(SIGKILL);
+  const std::string after_kill = error_of([&] { doomed.write(2); });
+
+  cookbook::Checks checks;
+  checks.that("the host has read all numbers in order", said == expected);
+  checks.equal("exit code of the host after poison", host.wait(), 0);
+  checks.equal("a wrong name", wrong_name, "the host says: no such channel");
+  checks.equal("a port where nobody listens", error_of([&] { NetworkChannel("B", "127.0.0.1", port); }),
+               "no connection: Connection refused");
+  checks.that("a write to a host that was killed is an error", after_kill != "none");
+  return checks.exit_code();
+}

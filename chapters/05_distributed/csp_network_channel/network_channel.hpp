@@ -1,0 +1,99 @@
+/// A channel between two processes, over TCP. As in CSP it keeps no value: a write returns when the reader has it.
+#pragma once
+
+#include <boost/asio.hpp>
+#include <charconv>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+/// As in csp_channels, but for this channel: the far end has poisoned it, and nobody is to use it any more.
+struct Poisoned : std::runtime_error {
+  Poisoned() : runtime_error("the channel is poisoned") {}
+};
+
+/// The far end has disconnected; the process that hosts the channel may wait for another one.
+struct Disconnected : std::runtime_error {
+  Disconnected() : runtime_error("the far end has disconnected") {}
+};
+
+/// There is no such channel, or the far end has gone without a word, or it has not answered in time.
+struct ChannelLost : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// One end of the channel. Both ends exchange lines: "value 7" is answered by "taken" when the value is read; "poison"
+/// and "bye" end the channel. Every operation throws Poisoned, Disconnected or ChannelLost when there is no more to do.
+class NetworkChannel {
+ public:
+  using Stream = boost::asio::ip::tcp::iostream;
+
+  /// Connects to the channel `name` that a process hosts at this address. `timeout` is for this and every operation.
+  NetworkChannel(const std::string& name, const std::string& host, int port,
+                 std::chrono::milliseconds timeout = std::chrono::seconds(5))
+      : timeout_(timeout) {
+    stream_.expires_after(timeout_);
+    stream_.connect(host, std::to_string(port));
+    if (!stream_) throw ChannelLost("no connection: " + stream_.error().message());
+    send("open " + name);
+    if (const std::string answer = receive(); answer != "opened") throw ChannelLost("the host says: " + answer);
+  }
+
+  /// Hosts a channel: waits at `acceptor` until somebody asks for it by its name, and refuses other names.
+  NetworkChannel(const std::string& name, boost::asio::ip::tcp::acceptor& acceptor,
+                 std::chrono::milliseconds timeout = std::chrono::seconds(5))
+      : timeout_(timeout) {
+    for (;;) {
+      stream_ = Stream(acceptor.accept());
+      try {
+        if (receive() == "open " + name) break;
+        send("no such channel");
+      } catch (const ChannelLost&) {
+        // Whoever it was has gone, or has said nothing: wait for the next one.
+      }
+    }
+    send("opened");
+  }
+
+  void write(long value) {
+    send("value " + std::to_string(value));
+    if (const std::string answer = receive(); answer != "taken") throw ChannelLost("not an answer: " + answer);
+  }
+
+  long read() {
+    const std::string line = receive();
+    long value = 0;
+    const char* const end = line.data() + line.size();
+    if (!line.starts_with("value ")) throw ChannelLost("not a value: " + line);
+    const auto [rest, error] = std::from_chars(line.data() + 6, end, value);
+    if (error != std::errc() || rest != end) throw ChannelLost("not a value: " + line);
+    send("taken");
+    return value;
+  }
+
+  void poison() { send("poison"); }
+  void disconnect() { send("bye"); }
+
+ private:
+  void send(const std::string& line) {
+    stream_.expires_after(timeout_);
+    stream_ << line + '\n' << std::flush;  // at once: the system holds a second small packet back for up to 40 ms
+    if (stream_) return;
+    const std::string why = stream_.error().message();
+    stream_.clear();
+    receive();  // the last that it said may have been "poison" or "bye", which throws
+    throw ChannelLost("cannot send: " + why);
+  }
+
+  std::string receive() {
+    char line[100];  // a longer one is an error as well: a stream has no end, memory has
+    stream_.expires_after(timeout_);
+    if (!stream_.getline(line, sizeof line)) throw ChannelLost("no answer: " + stream_.error().message());
+    if (line == std::string("poison")) throw Poisoned();
+    if (line == std::string("bye")) throw Disconnected();
+    return line;
+  }
+
+  std::chrono::milliseconds timeout_;
+  Stream stream_;
+};

@@ -1,0 +1,30 @@
+// Pitfall: a reduction by subtraction
+//
+// Each worker combines its own results, and rank 0 combines what the workers have. With an addition it does not matter
+// who did which task. Here the operator is a subtraction: (a - b) - c and a - (b - c) differ, so the result is not that
+// of a plain loop, and changes from run to run.
+//
+// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/distributed_map_reduce/distributed_map_reduce_minus.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce_minus
+// Run:     mpirun -n 4 distributed_map_reduce_minus
+// Symptom: exit 1, prints "the reduction is wrong"
+
+#include <functional>
+
+#include "task_farm.hpp"
+
+int main() {
+  const mpi::Session session;
+  const auto squared = [](long a) { return a * a; };
+  const auto distributed = map_reduce(session, 1000, squared, std::minus<long>());  // wrong: not associative
+
+  int wrong = 0;
+  if (session.rank() == 0) {
+    long serial = squared(0);
+    for (long a = 1; a < 1000; ++a) serial -= squared(a);
+    cookbook::println("plain loop {}, map_reduce {}", serial, distributed.value_or(0));
+    wrong = distributed != serial;
+    if (wrong) cookbook::println("the reduction is wrong");
+  }
+  CHECK_MPI(MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  return wrong;
+}

@@ -1,0 +1,33 @@
+// Pitfall: a call without a time limit
+//
+// The server is stopped, as a process is that hangs. Its connections stay open, so no error comes, and no answer. A
+// caller that waits without a limit, as Cap'n Proto's first examples do with EzRpcClient, waits for ever.
+//
+// Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed/remote_object chapters/05_distributed/remote_object/remote_object.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/remote_object/remote_object_no_limit.cpp build/remote_object.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o remote_object_no_limit
+// Run:     remote_object_no_limit, then Ctrl-C
+// Symptom: hangs
+
+#include <capnp/ez-rpc.h>
+
+#include <csignal>
+
+#include "child_program.hpp"
+#include "greeting.hpp"
+
+int main() {
+  ChildProcess server([] {
+    capnp::EzRpcServer rpc(kj::heap<Greeting>(), "127.0.0.1");
+    cookbook::println("127.0.0.1:{}", rpc.getPort().wait(rpc.getWaitScope()));
+    kj::Promise<void>(kj::NEVER_DONE).wait(rpc.getWaitScope());
+  });
+
+  capnp::EzRpcClient rpc(server.line());
+  api::Greeting::Client greeting = rpc.getMain<api::Greeting>();
+  auto request = greeting.welcomeMessageRequest();
+  request.setName("World");
+  cookbook::println("{}", request.send().wait(rpc.getWaitScope()).getMessage().cStr());
+
+  server.send(SIGSTOP);
+  greeting.welcomeMessageRequest().send().wait(rpc.getWaitScope());  // wrong: there is no limit to this wait
+  cookbook::println("never printed");
+}

@@ -1,0 +1,65 @@
+/// The object of the recipe shop.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "shop.capnp.h"
+
+/// A shop whose customers have accounts. It outlives its clients, and all of them share it. An exception that a method
+/// throws is the answer to that call; the shop goes on.
+class Shop : public api::Shop::Server {
+ public:
+  kj::Promise<void> logOn(LogOnContext context) override {
+    const std::string name = context.getParams().getName();
+    if (name.empty() || name.size() > 100) throw std::invalid_argument("a name has 1 to 100 bytes");
+    accounts_.emplace(name, 0);  // of no effect if there is one: the balance is kept
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> deposit(DepositContext context) override {
+    change(context.getParams().getName(), amount(context.getParams().getCents()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> buy(BuyContext context) override {
+    change(context.getParams().getName(), -amount(context.getParams().getCents()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> balance(BalanceContext context) override {
+    context.getResults().setCents(account_of(context.getParams().getName()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> allAccounts(AllAccountsContext context) override {
+    auto list = context.getResults().initAccounts(static_cast<unsigned>(accounts_.size()));
+    unsigned i = 0;
+    for (const auto& [name, cents] : accounts_) {  // sorted by name
+      list[i].setName(name);
+      list[i++].setCents(cents);
+    }
+    return kj::READY_NOW;
+  }
+
+ private:
+  long& account_of(const std::string& name) {
+    const auto found = accounts_.find(name);
+    if (found == accounts_.end()) throw std::out_of_range("unknown account: " + name);
+    return found->second;
+  }
+
+  static long amount(long cents) {
+    if (cents < 1 || cents > 1'000'000'000) throw std::out_of_range("an amount has 1 to 1000000000 cents");
+    return cents;
+  }
+
+  void change(const std::string& name, long cents) {
+    long& account = account_of(name);
+    if (account + cents < 0) throw std::domain_error("the balance is too low");
+    account += cents;  // since it was read nothing was waited for, so no other call came in between
+  }
+
+  std::map<std::string, long> accounts_;  // in cents
+};

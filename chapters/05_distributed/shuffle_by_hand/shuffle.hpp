@@ -1,0 +1,58 @@
+/// What the ranks do together in a shuffle.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi_session.hpp"
+
+using Counts = std::unordered_map<std::string, long>;
+using Messages = std::vector<std::string>;  ///< messages[r] is for rank r
+
+/// The rank that gets all counts of a word. The hash is FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv), which is
+/// the same in every process; std::hash need not be.
+inline std::size_t owner(std::string_view word, std::size_t ranks) {
+  std::size_t hash = 14695981039346656037U;
+  for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash % ranks;
+}
+
+/// Appends a word and its count to a message, as text: "word count\n". No word has white space in it.
+inline void pack(std::string& message, std::string_view word, long count) {
+  message.append(word).append(" ").append(std::to_string(count)).append("\n");
+}
+
+/// Adds all counts of a message to `counts`.
+inline void add_unpacked(Counts& counts, const std::string& message) {
+  std::istringstream pairs(message);
+  std::string word;
+  for (long count; pairs >> word >> count;) counts[word] += count;
+}
+
+/// Sends messages[r] to rank r, and returns what all ranks have sent to this one. Called by all ranks.
+inline std::string exchange(const Messages& messages) {
+  const std::size_t ranks = messages.size();
+  std::vector<int> sent(ranks), sent_at(ranks), received(ranks), received_at(ranks);  // bytes of and for each rank
+  std::string all_sent;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    sent[r] = static_cast<int>(messages[r].size());
+    sent_at[r] = static_cast<int>(all_sent.size());
+    all_sent += messages[r];
+  }
+  CHECK_MPI(MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  std::string all_received(std::accumulate(received.begin(), received.end(), 0UL), '\0');
+  if (std::max(all_sent.size(), all_received.size()) > std::numeric_limits<int>::max()) {
+    throw std::length_error("too many different words for one exchange");  // MPI's sizes are ints
+  }
+  std::exclusive_scan(received.begin(), received.end(), received_at.begin(), 0);
+  CHECK_MPI(MPI_Alltoallv(all_sent.data(), sent.data(), sent_at.data(), MPI_CHAR, all_received.data(), received.data(),
+                          received_at.data(), MPI_CHAR, MPI_COMM_WORLD));
+  return all_received;
+}

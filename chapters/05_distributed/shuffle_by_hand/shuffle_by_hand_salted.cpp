@@ -1,0 +1,32 @@
+// Pitfall: a hash that differs from process to process
+//
+// Python puts a secret number, a salt, into the hash of every text, and so do several libraries of C++; it differs from
+// process to process. (This protects against an attacker who sends many texts with the same hash.) If such a hash says
+// who owns a word, each rank computes another owner: a word ends with a part of its count on several ranks.
+//
+// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_salted.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand_salted
+// Run:     mpirun -n 4 shuffle_by_hand_salted
+// Symptom: exit 1, prints "words with a count on more than one rank"
+
+#include <random>
+
+#include "shuffle.hpp"
+
+int main() {
+  const mpi::Session session;
+  const std::size_t ranks = session.ranks(), salt = std::random_device()();
+  Messages messages(ranks);
+  for (int i = 0; i < 100; ++i) {  // each rank has found each of the words "0" to "99" once
+    const std::string word = std::to_string(i);
+    const std::size_t to = owner(word + std::to_string(salt), ranks);  // wrong: every rank has a salt of its own
+    pack(messages[to], word, 1);
+  }
+  Counts owned;
+  add_unpacked(owned, exchange(messages));
+
+  const auto words_here = static_cast<long>(owned.size());
+  long words = 0;
+  CHECK_MPI(MPI_Allreduce(&words_here, &words, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  if (session.rank() == 0 && words > 100) cookbook::println("there are words with a count on more than one rank");
+  return words > 100 ? 1 : 0;
+}

@@ -1,0 +1,85 @@
+/// Counting words by two jobs of MapReduce-MPI.
+#pragma once
+
+#include "mpi_session.hpp"
+// After it, since it says which form of MPI's header is wanted.
+#include <mrmpi/keyvalue.h>
+#include <mrmpi/mapreduce.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "words.hpp"
+
+using MAPREDUCE_NS::KeyValue;
+using MAPREDUCE_NS::MapReduce;
+
+inline void emit(KeyValue* pairs, std::string_view word, long count) {
+  pairs->add(const_cast<char*>(word.data()), static_cast<int>(word.size()), reinterpret_cast<char*>(&count),
+             sizeof count);
+}
+
+/// The count in the bytes that the engine stores.
+inline long count_in(const char* bytes) {
+  long count;
+  std::memcpy(&count, bytes, sizeof count);
+  return count;
+}
+
+/// Map: the words of one chunk, each with its count in this chunk.
+inline void map_chunk(int chunk, KeyValue* pairs, void* text) {
+  std::unordered_map<std::string, long> counts;
+  for_each_word(static_cast<Text*>(text)->chunk(chunk), [&](auto word) { ++counts[std::string(word)]; });
+  for (const auto& [word, count] : counts) emit(pairs, word, count);
+}
+
+/// Reduce: a word and all its counts become the word and their sum. Counts that are too many for the memory come in
+/// blocks; then `counts` is null, and `engine` has them.
+inline void add_up(char* word, int length, char* counts, int how_many, int*, KeyValue* sums, void* engine) {
+  auto* const in_blocks = counts ? nullptr : static_cast<MapReduce*>(engine);
+  int blocks = 1;
+  int* sizes = nullptr;
+  if (in_blocks) in_blocks->multivalue_blocks(blocks);
+  long sum = 0;
+  for (int block = 0; block < blocks; ++block) {
+    if (in_blocks) how_many = in_blocks->multivalue_block(block, &counts, &sizes);
+    for (int i = 0; i < how_many; ++i) sum += count_in(counts + i * sizeof(long));
+  }
+  emit(sums, {word, static_cast<std::size_t>(length)}, sum);
+}
+
+/// The first job. Afterwards each word is a pair (word, count) on one of the ranks. Returns how many words differ.
+inline long count_words(MapReduce& engine, Text& text) {
+  engine.map(text.chunks(), map_chunk, &text);
+  engine.collate(nullptr);  // shuffle: all counts of a word come to the rank that its hash says
+  return static_cast<long>(engine.reduce(add_up, &engine));
+}
+
+/// Map of the second job: the count and the word become the key. There is no value.
+inline void add_as_key(char* word, int length, char* count, int, void* pairs) {
+  std::string key(count, sizeof(long));
+  key.append(word, static_cast<std::size_t>(length));
+  static_cast<KeyValue*>(pairs)->add(key.data(), static_cast<int>(key.size()), nullptr, 0);
+}
+
+inline std::string_view word_in(const char* key, int length) {
+  return {key + sizeof(long), static_cast<std::size_t>(length) - sizeof(long)};
+}
+
+/// The order of these keys: the highest count first, and words of equal count in alphabetical order.
+inline int compare(char* a, int a_length, char* b, int b_length) {
+  if (count_in(a) != count_in(b)) return count_in(a) > count_in(b) ? -1 : 1;
+  return word_in(a, a_length).compare(word_in(b, b_length));
+}
+
+/// The second job, on the result of the first: all words come to rank 0, in the order of their counts. `sorted` is an
+/// engine of one rank alone (MPI_COMM_SELF): sort_keys on ranks with different numbers of pages may hang.
+inline void sort_by_count(MapReduce& engine, MapReduce& sorted) {
+  engine.gather(1);
+  sorted.open();
+  engine.scan(add_as_key, sorted.kv);
+  sorted.close();
+  sorted.sort_keys(compare);
+}

@@ -1,0 +1,74 @@
+// Word count with map and reduce
+//
+// How often does each word stand in a text? The text is cut into chunks. Map makes pairs (word, count) of a chunk; the
+// engine, MapReduce-MPI, brings all pairs of a word to one rank; reduce adds them up. A second job, which gets the
+// result of the first, sorts by count. What does not fit into the engine's memory goes to files, so the text may be
+// larger than memory.
+//
+// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/word_count/word_count.cpp common/cookbook/*.cpp -lfmt -lMapReduceMPI -o word_count
+// Run:     mpirun -n 4 word_count [--file TEXT] [--top N] [--page-mib N]
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "count_by_engine.hpp"
+#include "scratch_folder.hpp"
+#include "words.hpp"
+
+namespace {
+
+/// What rank 0 reads from the sorted pairs.
+struct List {
+  long top;  ///< lines to print
+  long words = 0, different = 0, last_count = 0;
+  bool sorted = true;
+};
+
+void read_pair(char* key, int length, char*, int, void* where) {
+  List& list = *static_cast<List*>(where);
+  const long count = count_in(key);
+  if (list.different++ < list.top) cookbook::println("{} {}", word_in(key, length), count);
+  list.sorted = list.sorted && (list.different == 1 || count <= list.last_count);
+  list.last_count = count;
+  list.words += count;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string file;
+  long top = 6;
+  int page_mib = 16;
+  cookbook::Options options("Count the words of a text with map and reduce");
+  options.add("file", file, "text to count; without it, nine clauses of a well-known statement");
+  options.add("top", top, "most frequent words to print", 0, 1'000'000'000);
+  options.add("page-mib", page_mib, "memory for each list of pairs of a rank, in MiB; more goes to files", 1, 4096);
+  options.parse(argc, argv);
+
+  const ScratchFolder folder;
+  const mpi::Session session;
+  std::optional<Text> text = open_text(session, file);
+  if (!text) return 2;
+
+  MapReduce engine(MPI_COMM_WORLD), sorted(MPI_COMM_SELF);
+  for (MapReduce* of_job : {&engine, &sorted}) {
+    of_job->memsize = page_mib;
+    of_job->set_fpath(folder.path().c_str());
+  }
+  const long different = count_words(engine, *text);
+  sort_by_count(engine, sorted);
+  List list = {top};
+  sorted.scan(read_pair, &list);
+
+  cookbook::Checks checks;
+  if (session.rank() == 0) {
+    constexpr double mb = 1e6;
+    cookbook::println("memory of the engine on rank 0: {:.0f} MB, written to files: {:.0f} MB",
+                      static_cast<double>(MapReduce::msizemax) / mb, static_cast<double>(MapReduce::wsize) / mb);
+    long words = 0;
+    for (int i = 0; i < text->chunks(); ++i) for_each_word(text->chunk(i), [&](auto) { ++words; });
+    checks.equal("words", list.words, words);
+    checks.equal("different words", list.different, different);
+    checks.that("the list is sorted by count", list.sorted);
+  }
+  return session.exit_code(checks);
+}

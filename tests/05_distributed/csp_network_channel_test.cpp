@@ -1,0 +1,173 @@
+// The program's output, and NetworkChannel from inside: every way in which the far end can go.
+
+#include "05_distributed/csp_network_channel/network_channel.hpp"
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using boost::asio::ip::tcp;
+using test_support::run;
+
+TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
+  for (const int numbers : {0, 1, 3}) {
+    const auto result = run("csp_network_channel", {"--numbers", std::to_string(numbers)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    std::vector<std::string> expected;
+    for (int i = 0; i < 2 * numbers; ++i) expected.push_back(std::to_string(i));
+    EXPECT_EQ(result.captures("^host: (\\d+)$"), expected);
+    EXPECT_EQ(result.lines_with("^host: the far end has disconnected$").size(), 1U);
+    EXPECT_EQ(result.lines_with("^host: the channel is poisoned$").size(), 1U);
+    EXPECT_EQ(result.left_behind, 0);
+  }
+  EXPECT_EQ(run("csp_network_channel", {"--numbers", "1000"}).exit_code, 0);
+}
+
+TEST(csp_network_channel, nothing_is_left_when_the_program_is_killed) {
+  for (const int ms : {5, 20, 60}) {
+    const auto result = run("csp_network_channel", {"--numbers", "1000"}, {.kill_after_ms = ms});
+    EXPECT_EQ(result.left_behind, 0) << ms;
+  }
+}
+
+TEST(csp_network_channel, a_port_that_is_taken_is_an_error_of_the_host) {
+  boost::asio::io_context io;
+  tcp::acceptor taken(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const auto result =
+      run("csp_network_channel_host", {"--port", std::to_string(taken.local_endpoint().port())}, {.limit = 10s});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_EQ(result.err.size(), 1U) << result.text();
+}
+
+/// A host in another thread, which runs `serve` with its end of the channel B, and a port to connect to.
+class Host {
+ public:
+  explicit Host(std::function<void(NetworkChannel&)> serve)
+      : acceptor_(io_, {boost::asio::ip::address_v4::loopback(), 0}), thread_([this, serve] {
+          NetworkChannel b("B", acceptor_, 2s);
+          try {
+            serve(b);
+          } catch (const std::exception& end) {
+            end_ = end.what();
+          }
+        }) {}
+
+  int port() const { return acceptor_.local_endpoint().port(); }
+  std::string end() {  ///< how serving ended
+    thread_.join();
+    return end_;
+  }
+
+ private:
+  boost::asio::io_context io_;
+  tcp::acceptor acceptor_;
+  std::string end_ = "returned";
+  std::jthread thread_;
+};
+
+void read_all(NetworkChannel& b) {
+  for (;;) b.read();
+}
+
+/// Somebody who connects and speaks for himself.
+std::string answer_to(int port, const std::string& bytes) {
+  NetworkChannel::Stream stream("127.0.0.1", std::to_string(port));
+  stream.expires_after(10s);
+  stream << bytes << std::flush;
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+TEST(network_channel, poison_and_disconnection_reach_a_reader) {
+  Host poisoned(read_all), disconnected(read_all);
+  NetworkChannel("B", "127.0.0.1", poisoned.port()).poison();
+  NetworkChannel("B", "127.0.0.1", disconnected.port()).disconnect();
+  EXPECT_EQ(poisoned.end(), Poisoned().what());
+  EXPECT_EQ(disconnected.end(), Disconnected().what());
+}
+
+TEST(network_channel, poison_reaches_a_writer_that_waits) {
+  Host host([](NetworkChannel& b) { b.poison(); });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  EXPECT_THROW(b.write(1), Poisoned);
+}
+
+TEST(network_channel, values_go_in_both_directions) {
+  Host host([](NetworkChannel& b) {
+    for (;;) b.write(-b.read());
+  });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  for (const long value : {0L, 5L, -7L, 9'223'372'036'854'775'807L}) {
+    b.write(value);
+    EXPECT_EQ(b.read(), -value);
+  }
+  b.disconnect();
+  EXPECT_EQ(host.end(), Disconnected().what());
+}
+
+TEST(network_channel, a_write_waits_for_its_read) {
+  std::atomic<bool> read = false;
+  Host host([&](NetworkChannel& b) {
+    std::this_thread::sleep_for(100ms);
+    read = true;
+    b.read();
+  });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  b.write(1);
+  EXPECT_TRUE(read);
+}
+
+TEST(network_channel, a_far_end_that_goes_without_a_word_is_an_error_on_both_sides) {
+  Host leaving([](NetworkChannel& b) { b.read(); });
+  NetworkChannel to_leaving("B", "127.0.0.1", leaving.port());
+  to_leaving.write(1);
+  leaving.end();
+  EXPECT_THROW(to_leaving.write(2), ChannelLost);
+
+  Host staying(read_all);
+  { NetworkChannel("B", "127.0.0.1", staying.port()).write(1); }
+  EXPECT_NE(staying.end().find("no answer"), std::string::npos);
+}
+
+TEST(network_channel, a_far_end_that_is_silent_is_an_error_after_the_timeout) {
+  boost::asio::io_context io;
+  tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});  // the system connects, nobody answers
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(NetworkChannel("B", "127.0.0.1", silent.local_endpoint().port(), 50ms), ChannelLost);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
+}
+
+TEST(network_channel, a_wrong_name_is_refused_and_the_host_goes_on) {
+  Host host(read_all);
+  EXPECT_THROW(NetworkChannel("C", "127.0.0.1", host.port()), ChannelLost);
+  EXPECT_THROW(NetworkChannel("", "127.0.0.1", host.port()), ChannelLost);
+  EXPECT_EQ(answer_to(host.port(), "GET / HTTP/1.1\r\n"), "no such channel");
+  { NetworkChannel::Stream gone("127.0.0.1", std::to_string(host.port())); }
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  b.write(1);
+  b.poison();
+  EXPECT_EQ(host.end(), Poisoned().what());
+}
+
+TEST(network_channel, what_is_not_a_value_ends_the_channel) {
+  for (const std::string bytes : {"hello\n", "value \n", "value 1x\n", "value 99999999999999999999\n", "value\n"}) {
+    Host host(read_all);
+    answer_to(host.port(), "open B\n" + bytes);
+    EXPECT_EQ(host.end(), "not a value: " + bytes.substr(0, bytes.size() - 1));
+  }
+}
+
+TEST(network_channel, a_line_without_end_is_an_error) {
+  Host host(read_all);
+  answer_to(host.port(), "open B\n" + std::string(100'000, 'x'));
+  EXPECT_NE(host.end().find("no answer"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+// The program's output for several numbers of ranks, and the random points from inside.
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "05_distributed/monte_carlo_pi/random_points.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+using test_support::run_ranks;
+
+TEST(monte_carlo_pi, the_hits_are_the_same_for_any_number_of_ranks) {
+  const auto alone = run_ranks(1, "monte_carlo_pi", {"--tasks", "301", "--points", "777"});
+  ASSERT_EQ(alone.exit_code, 0) << alone.text();
+  ASSERT_EQ(alone.captures("^(\\d+) of 233877 points are inside").size(), 1U) << alone.text();
+  for (const int ranks : {2, 3, 5}) {
+    EXPECT_EQ(run_ranks(ranks, "monte_carlo_pi", {"--tasks", "301", "--points", "777"}).out, alone.out) << ranks;
+  }
+}
+
+TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
+  for (const auto& [size, limit] : {std::pair{"1000", 0.0066}, {"2000", 0.0033}, {"3000", 0.0022}}) {
+    const auto result = run_ranks(2, "monte_carlo_pi", {"--tasks", size, "--points", size});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const auto pi = result.captures("^pi is about ([\\d.]+),");
+    ASSERT_EQ(pi.size(), 1U) << result.text();
+    EXPECT_NEAR(std::stod(pi[0]), 3.141592653589793, limit);
+  }
+}
+
+TEST(monte_carlo_pi, more_ranks_than_tasks_is_no_problem) {
+  EXPECT_EQ(run_ranks(4, "monte_carlo_pi", {"--tasks", "1", "--points", "100000"}).exit_code, 0);
+}
+
+TEST(monte_carlo_pi, a_rank_that_is_killed_ends_the_job_with_a_message) {
+  const std::string program = test_support::bin() + "/monte_carlo_pi";
+  const auto result = run("/usr/bin/mpirun",
+                          {"--allow-run-as-root", "--oversubscribe", "-n", "1", program, "--points", "100000000", ":",
+                           "-n", "1", "/usr/bin/timeout", "-s", "KILL", "1", program, "--points", "100000000"},
+                          {.environment = {{"OMPI_MCA_odls_base_sigkill_timeout", "0"}, {"EVENT_NOEPOLL", "1"}}});
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.text().find("rank 1"), std::string::npos) << result.text();
+  EXPECT_EQ(result.left_behind, 0);
+}
+
+TEST(random_points, a_point_on_the_circle_is_not_inside) {
+  EXPECT_FALSE(inside({1, 0}));
+  EXPECT_FALSE(inside({0, 1}));
+  EXPECT_TRUE(inside({0, 0}));
+  EXPECT_TRUE(inside({std::nextafter(1.0, 0.0), 0}));
+  EXPECT_FALSE(inside({0.8, 0.7}));
+}
+
+TEST(random_points, each_task_has_points_of_its_own) {
+  std::set<std::pair<double, double>> all;
+  for (int task = 0; task < 1000; ++task) {
+    for (int i = 0; i < 10; ++i) all.emplace(point(task, i).x, point(task, i).y);
+  }
+  EXPECT_EQ(all.size(), 10'000U);
+}
+
+TEST(random_points, they_fill_the_unit_square_evenly) {
+  int quarters[4] = {};
+  for (int i = 0; i < 100'000; ++i) {
+    const Point p = point(7, i);
+    ASSERT_TRUE(0 <= p.x && p.x < 1 && 0 <= p.y && p.y < 1);
+    ++quarters[2 * (p.x < 0.5) + (p.y < 0.5)];
+  }
+  for (const int count : quarters) EXPECT_NEAR(count, 25'000, 700);  // five standard deviations
+}
+
+TEST(random_points, hits_are_between_none_and_all) {
+  EXPECT_EQ(hits(3, 0), 0);
+  for (int task = 0; task < 100; ++task) {
+    EXPECT_EQ(hits(task, 1), inside(point(task, 0)));
+    EXPECT_LE(hits(task, 50), 50);
+    EXPECT_GE(hits(task, 50), hits(task, 49));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,175 @@
+// The program's output, and the shop from inside and from several clients.
+
+#include "05_distributed/shop/shop.hpp"
+
+#include <memory>
+
+#include "05_distributed/child_program.hpp"
+#include "05_distributed/node.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using remote::error_of;
+using test_support::run;
+
+constexpr long most = 1'000'000'000;  // cents in one call
+
+void serve_shop() {
+  remote::Node node;
+  cookbook::println("{}", node.add(kj::heap<Shop>()));
+  node.serve();
+}
+
+/// Calls of the shop that `shop` stands for.
+struct Calls {
+  remote::Node& node;
+  api::Shop::Client& shop;
+
+  template <typename Request>
+  auto call(Request request, const std::string& name) {
+    request.setName(name);
+    return node.call(request);
+  }
+  template <typename Request>
+  void call(Request request, const std::string& name, long cents) {
+    request.setCents(cents);
+    call(kj::mv(request), name);
+  }
+  void log_on(const std::string& name) { call(shop.logOnRequest(), name); }
+  void deposit(const std::string& name, long cents) { call(shop.depositRequest(), name, cents); }
+  void buy(const std::string& name, long cents) { call(shop.buyRequest(), name, cents); }
+  long balance(const std::string& name) { return call(shop.balanceRequest(), name).getCents(); }
+  unsigned accounts() { return node.call(shop.allAccountsRequest()).getAccounts().size(); }
+};
+
+struct shop_object : testing::Test {
+  ~shop_object() noexcept override {}  // the members' destructors may throw, as Cap'n Proto's do
+  remote::Node node;
+  api::Shop::Client client = kj::heap<Shop>();
+  Calls shop{node, client};
+};
+
+TEST(shop, all_checks_hold_and_nothing_is_left_behind) {
+  const auto result = run("shop", {"--clients", "3", "--deposits", "111"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_TRUE(result.has_line(R"(server: ["example.shop.Shop"])")) << result.text();
+  EXPECT_TRUE(result.has_line(R"(ok    balances: ["100.00", "63.00", "50.00", "100.00"])")) << result.text();
+  EXPECT_TRUE(result.has_line(R"(ok    all accounts: ["customer-M: 100.00", "customer-R: 63.00", "everybody: 3.33"])"))
+      << result.text();
+}
+
+TEST(shop, ctrl_c_or_a_kill_leaves_nothing_behind) {
+  for (const int after_ms : {10, 100}) {
+    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
+  }
+}
+
+TEST_F(shop_object, opens_one_account_for_whoever_logs_on) {
+  EXPECT_EQ(shop.accounts(), 0U);
+  for (const std::string name : {"customer-M", "customer-R", "somebody else", "somebody else", "customer-M"}) {
+    shop.log_on(name);
+  }
+  EXPECT_EQ(shop.accounts(), 3U);
+}
+
+TEST_F(shop_object, keeps_the_balance_when_a_customer_logs_on_again) {
+  shop.log_on("customer-R");
+  EXPECT_EQ(shop.balance("customer-R"), 0);
+  shop.deposit("customer-R", 10'00);
+  shop.log_on("customer-R");
+  EXPECT_EQ(shop.balance("customer-R"), 10'00);
+}
+
+TEST_F(shop_object, counts_in_cents_exactly) {
+  shop.log_on("x");
+  for (int i = 0; i < 10; ++i) shop.deposit("x", 10);  // ten times 0.10 as doubles is not 1.00
+  EXPECT_EQ(shop.balance("x"), 100);
+  shop.buy("x", 100);
+  EXPECT_EQ(shop.balance("x"), 0);
+}
+
+TEST_F(shop_object, refuses_what_is_wrong_and_changes_nothing) {
+  shop.log_on("x");
+  shop.deposit("x", 100);
+  for (const long cents : {0L, -1L, most + 1, std::numeric_limits<long>::max(), std::numeric_limits<long>::min()}) {
+    EXPECT_EQ(error_of([&] { shop.deposit("x", cents); }), "an amount has 1 to 1000000000 cents");
+    EXPECT_EQ(error_of([&] { shop.buy("x", cents); }), "an amount has 1 to 1000000000 cents");
+  }
+  EXPECT_EQ(error_of([&] { shop.buy("x", 101); }), "the balance is too low");
+  EXPECT_EQ(shop.balance("x"), 100);
+  for (const std::string name : {"y", "X", ""}) {  // nobody has logged on under these names
+    EXPECT_EQ(error_of([&] { shop.deposit(name, 1); }), "unknown account: " + name);
+    EXPECT_EQ(error_of([&] { shop.buy(name, 1); }), "unknown account: " + name);
+    EXPECT_EQ(error_of([&] { shop.balance(name); }), "unknown account: " + name);
+  }
+  EXPECT_EQ(error_of([&] { shop.log_on(""); }), "a name has 1 to 100 bytes");
+  EXPECT_EQ(error_of([&] { shop.log_on(std::string(101, 'x')); }), "a name has 1 to 100 bytes");
+  const auto answer = node.call(client.allAccountsRequest());
+  ASSERT_EQ(answer.getAccounts().size(), 1U);
+  EXPECT_EQ(answer.getAccounts()[0].getCents(), 100);
+}
+
+TEST(shop_server, an_exception_reaches_the_caller_alone_and_the_state_outlives_the_clients) {
+  ChildProcess server(serve_shop);
+  const std::string address = server.line();
+  {
+    remote::Node node;
+    remote::Proxy<api::Shop> proxy(node, address);
+    Calls shop{node, *proxy};
+    EXPECT_EQ(error_of([&] { shop.deposit("x", 100); }), "unknown account: x");
+    shop.log_on("x");
+    shop.deposit("x", 100);
+  }
+  remote::Node node;
+  remote::Proxy<api::Shop> proxy(node, address);
+  EXPECT_EQ((Calls{node, *proxy}.balance("x")), 100);
+}
+
+TEST(shop_server, many_clients_at_once_lose_no_deposit) {
+  constexpr int clients = 8, deposits = 300;
+  ChildProcess server(serve_shop);
+  const std::string address = server.line();
+  {
+    std::vector<std::unique_ptr<ChildProcess>> running;
+    for (int i = 0; i < clients; ++i) {
+      running.push_back(std::make_unique<ChildProcess>([&] {
+        remote::Node node;
+        remote::Proxy<api::Shop> proxy(node, address);
+        Calls shop{node, *proxy};
+        shop.log_on("x");
+        for (int n = 0; n < deposits; ++n) shop.deposit("x", 1);
+      }));
+    }
+    for (const auto& client : running) EXPECT_EQ(client->wait(), 0);
+  }
+  remote::Node node;
+  remote::Proxy<api::Shop> proxy(node, address);
+  EXPECT_EQ((Calls{node, *proxy}.balance("x")), clients * deposits);
+}
+
+TEST(shop_server, deposits_of_one_client_that_are_under_way_together_all_count) {
+  ChildProcess server(serve_shop);
+  const std::string address = server.line();
+  remote::Node node;
+  remote::Proxy<api::Shop> proxy(node, address);
+  Calls shop{node, *proxy};
+  shop.log_on("x");
+  kj::Vector<kj::Promise<void>> deposits;
+  for (int i = 0; i < 500; ++i) {
+    auto request = proxy->depositRequest();
+    request.setName("x");
+    request.setCents(2);
+    deposits.add(request.send().ignoreResult());
+  }
+  node.wait(kj::joinPromises(deposits.releaseAsArray()));
+  EXPECT_EQ(shop.balance("x"), 1000);
+}
+
+TEST(shop_lost_deposit, keeps_one_of_ten) {
+  EXPECT_TRUE(run("shop_lost_deposit").has_line("10 deposits of 100 cents, balance 100"));
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+// The program's output beside coreutils, and the parts of a shuffle from inside.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "05_distributed/shuffle_by_hand/shuffle.hpp"
+#include "05_distributed/shuffle_by_hand/word_table.hpp"
+#include "05_distributed/words.hpp"
+#include "word_texts.hpp"
+
+namespace {
+
+using test_support::Folder;
+using test_support::run_ranks;
+using testing::ElementsAre;
+
+TEST(shuffle_by_hand, the_nine_clauses_whatever_the_number_of_ranks) {
+  for (const int ranks : {1, 2, 3, 7}) {
+    const auto result = run_ranks(ranks, "shuffle_by_hand", {"--top", "100"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(list_of(result), all_by_count) << ranks;
+    EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    different words, added up over the ranks: 18")) << result.text();
+  }
+}
+
+TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) {
+  const Folder folder;
+  const auto file = folder.path / "text";
+  for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
+    write(file, random_text(bytes, different, bytes));
+    const Lines expected = counts_of_coreutils(folder, file);
+    ASSERT_GT(expected.size(), 20U);
+    for (const int ranks : {2, 3}) {
+      const auto result = run_ranks(ranks, "shuffle_by_hand", {"--file", file, "--top", "1000000"});
+      ASSERT_EQ(result.exit_code, 0);
+      EXPECT_TRUE(list_of(result) == expected) << ranks << ' ' << bytes;
+    }
+  }
+}
+
+TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
+  const Folder folder;
+  write(folder.path / "text", one_word_200000_times());
+  const auto result = run_ranks(3, "shuffle_by_hand", {"--file", folder.path / "text"});
+  EXPECT_THAT(list_of(result), ElementsAre("the 200000"));
+  EXPECT_TRUE(result.has_line("pairs that were sent: 3")) << result.text();
+}
+
+TEST(shuffle_by_hand, a_text_without_words_is_no_error) { expect_no_words_are_counted("shuffle_by_hand"); }
+
+TEST(shuffle_by_hand, a_file_that_cannot_be_read_is_one_line_and_exit_2) {
+  expect_unreadable_is_refused("shuffle_by_hand");
+}
+
+TEST(shuffle_by_hand, a_word_without_end_is_refused) { expect_word_without_end_is_refused("shuffle_by_hand"); }
+
+TEST(owner, comes_from_the_hash_fnv_1a) {
+  EXPECT_EQ(owner("foobar", 1'000'003), 0x85944171f73967e8U % 1'000'003);  // as its authors publish it
+  EXPECT_EQ(owner("caf\xc3\xa9", 1), 0U);
+}
+
+TEST(owner, gives_each_rank_about_as_many_words) {
+  for (const std::size_t ranks : {2, 3, 4, 7}) {
+    std::vector<int> owned(ranks);
+    for (int i = 0; i < 70'000; ++i) ++owned.at(owner(std::to_string(i), ranks));
+    for (const int words : owned) EXPECT_NEAR(words, 70'000.0 / static_cast<double>(ranks), 1'000) << ranks;
+  }
+}
+
+TEST(pack, is_undone_by_add_unpacked_which_adds) {
+  std::string message;
+  pack(message, "there", 5);
+  pack(message, "caf\xc3\xa9", 4'000'000'000);
+  pack(message, "there", 1);
+  EXPECT_EQ(message, "there 5\ncaf\xc3\xa9 4000000000\nthere 1\n");
+  Counts counts = {{"there", 10}};
+  add_unpacked(counts, message);
+  EXPECT_EQ(counts, (Counts{{"there", 16}, {"caf\xc3\xa9", 4'000'000'000}}));
+  add_unpacked(counts, "");
+  EXPECT_EQ(counts.size(), 2U);
+}
+
+TEST(word_table, counts_more_words_than_it_had_room_for_long_ones_too) {
+  WordTable table;
+  std::map<std::string, long> expected, counted;
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string word = std::to_string(i % 7'000) + std::string(static_cast<std::size_t>(i % 20), 'x');
+    for_each_word(word, [&](auto same) { table.add(same); });
+    ++expected[word];
+  }
+  table.for_each([&](auto word, long count) { counted[std::string(word)] += count; });
+  EXPECT_EQ(counted, expected);
+}
+
+}  // namespace

@@ -1,0 +1,167 @@
+// The program's output beside coreutils, and the splitting of texts from inside.
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "05_distributed/word_count/count_by_engine.hpp"
+#include "05_distributed/words.hpp"
+#include "word_texts.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::Folder;
+using test_support::run_ranks;
+using testing::ElementsAre;
+
+TEST(word_count, the_nine_clauses_whatever_the_number_of_ranks) {
+  for (const int ranks : {1, 2, 3, 7}) {
+    const auto result = run_ranks(ranks, "word_count", {"--top", "100"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(list_of(result), all_by_count) << ranks;
+    EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    different words: 18")) << result.text();
+  }
+}
+
+TEST(word_count, counts_as_coreutils_do_word_by_word) {
+  const Folder folder;
+  const auto file = folder.path / "text";
+  for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
+    write(file, random_text(bytes, different, bytes));
+    const Lines expected = counts_of_coreutils(folder, file);
+    ASSERT_GT(expected.size(), 20U);
+    for (const int ranks : {2, 3}) {
+      const auto result = run_ranks(ranks, "word_count", {"--file", file, "--top", "1000000"});
+      ASSERT_EQ(result.exit_code, 0);
+      EXPECT_TRUE(list_of(result) == expected) << ranks << ' ' << bytes;
+    }
+  }
+}
+
+TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
+  const Folder folder;
+  const auto file = folder.path / "text";
+  write(file, random_text(20'000'000, 300'000, 1));
+  const auto result = run_ranks(2, "word_count", {"--file", file, "--top", "1000000", "--page-mib", "1"});
+  ASSERT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(list_of(result) == counts_of_coreutils(folder, file));
+  const auto memory = result.captures("^memory of the engine on rank 0: (\\d+) MB, written to files: [1-9]\\d* MB$");
+  ASSERT_EQ(memory.size(), 1U);
+  EXPECT_LT(std::stoi(memory[0]), 10);
+}
+
+TEST(word_count, one_word_that_fills_the_text_is_counted) {
+  const Folder folder;
+  write(folder.path / "text", one_word_200000_times());
+  EXPECT_THAT(list_of(run_ranks(3, "word_count", {"--file", folder.path / "text"})), ElementsAre("the 200000"));
+}
+
+TEST(word_count, a_text_without_words_is_no_error) { expect_no_words_are_counted("word_count"); }
+
+TEST(word_count, a_file_that_cannot_be_read_is_one_line_and_exit_2) { expect_unreadable_is_refused("word_count"); }
+
+TEST(word_count, a_word_without_end_is_refused) { expect_word_without_end_is_refused("word_count"); }
+
+TEST(word_count, no_files_are_left_even_if_it_is_killed) {
+  const Folder folder, scratch;
+  const auto file = folder.path / "text";
+  write(file, random_text(10'000'000, 300'000, 1));
+  for (const int ms : {-1, 300, 600}) {
+    run_ranks(2, "word_count", {"--file", file, "--page-mib", "1"},
+              {.environment = {{"TMPDIR", scratch.path}}, .kill_after_ms = ms});
+    const auto left = [&] {
+      int count = 0;
+      for (const auto& entry : std::filesystem::directory_iterator(scratch.path)) {
+        count += entry.path().filename().string().starts_with("word_count.");
+      }
+      return count;
+    };
+    for (int i = 0; left() > 0 && i < 500; ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(left(), 0) << ms;
+  }
+}
+
+Lines words_of(const std::string& text) {
+  Lines words;
+  for_each_word(text, [&](auto word) { words.emplace_back(word); });
+  return words;
+}
+
+TEST(count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
+  const mpi::Session session;  // one rank: this test
+  const Folder scratch;
+  std::string all;
+  for (int i = 0; i < 200'000; ++i) all += "a ";
+  Text text(std::make_unique<std::istringstream>(all), 200'000);  // chunks of one word each
+  ASSERT_EQ(text.chunks(), 200'000);
+  MapReduce engine(MPI_COMM_WORLD);
+  engine.memsize = 1;
+  engine.set_fpath(scratch.path.c_str());
+  EXPECT_EQ(count_words(engine, text), 1);
+  long sum = 0;
+  engine.scan([](char*, int, char* count, int, void* to) { *static_cast<long*>(to) += count_in(count); }, &sum);
+  EXPECT_EQ(sum, 200'000);
+}
+
+TEST(words, are_separated_by_white_space_and_lose_punctuation_and_capitals) {
+  EXPECT_THAT(words_of("There are known knowns."), ElementsAre("there", "are", "known", "knowns"));
+  EXPECT_THAT(words_of("  Don't -- stop!\r\n\tNOW\v\f"), ElementsAre("dont", "stop", "now"));
+  EXPECT_THAT(words_of(""), ElementsAre());
+  EXPECT_THAT(words_of("-- . ,"), ElementsAre());
+  EXPECT_THAT(words_of("caf\xc3\xa9 2nd"), ElementsAre("caf\xc3\xa9", "2nd"));
+}
+
+TEST(words, of_65536_bytes_are_the_longest) {
+  EXPECT_THAT(words_of("a " + std::string(65'536, 'x')), ElementsAre("a", std::string(65'536, 'x')));
+  EXPECT_THROW(words_of("a " + std::string(65'537, 'x')), std::runtime_error);
+}
+
+TEST(words, the_nine_clauses_have_20_different_words_if_capitals_count) {
+  std::istringstream text(nine_clauses);
+  std::map<std::string, int> counts;
+  for (std::string word; text >> word;) {
+    word.erase(std::remove(word.begin(), word.end(), '.'), word.end());
+    word.erase(std::remove(word.begin(), word.end(), ','), word.end());
+    ++counts[word];
+  }
+  EXPECT_EQ(counts.size(), 20U);
+  EXPECT_EQ(counts["There"], 3);
+  EXPECT_EQ(counts["there"], 2);
+  EXPECT_EQ(counts["That"], 1);
+  EXPECT_EQ(counts["that"], 2);
+}
+
+TEST(text, no_cut_goes_through_a_word_whatever_the_number_of_chunks) {
+  const std::string all = random_text(400, 20, 3) + " " + std::string(100, 'x') + " the end";
+  for (int chunks = 1; chunks <= static_cast<int>(all.size()); ++chunks) {
+    Text text(std::make_unique<std::istringstream>(all), chunks);
+    ASSERT_EQ(text.chunks(), chunks);
+    Lines words;
+    for (int i = 0; i < chunks; ++i) {
+      for (const std::string& word : words_of(text.chunk(i))) words.push_back(word);
+    }
+    ASSERT_EQ(words, words_of(all)) << chunks;
+  }
+  EXPECT_EQ(Text(std::make_unique<std::istringstream>(all), 10'000).chunks(), static_cast<int>(all.size()));
+}
+
+TEST(text, no_chunk_is_larger_than_4_mib_and_a_word) {
+  const std::string all = random_text(20'000'000, 100, 3);
+  Text text(std::make_unique<std::istringstream>(all), 1);
+  std::string put_together;
+  for (int i = 0; i < text.chunks(); ++i) {
+    const std::string chunk = text.chunk(i);
+    EXPECT_LT(chunk.size(), (4U << 20) + 200) << i;
+    put_together += chunk;
+  }
+  EXPECT_TRUE(put_together == all);
+}
+
+}  // namespace
