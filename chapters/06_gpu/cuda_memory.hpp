@@ -55,4 +55,23 @@ __host__ __device__ inline float random_number(std::uint32_t seed, std::uint32_t
   return static_cast<float>(x >> 8) * 0x1p-23F - 1;
 }
 
+#ifdef __CUDACC__  // only nvcc knows how to launch a kernel; ordinary C++ leaves these out
+
+/// The kernel of fill_random(): one thread per number.
+template <typename T>
+__global__ void set_random(T* numbers, std::size_t count, std::uint32_t seed) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) numbers[i] = random_number(seed, static_cast<std::uint32_t>(i));
+}
+
+/// Makes number i of the array random_number(seed, i). Queued on the default stream.
+template <typename T>
+void fill_random(DeviceArray<T>& numbers, std::uint32_t seed) {
+  const std::size_t count = numbers.size();
+  set_random<<<static_cast<unsigned>((count + 255) / 256), 256>>>(numbers.data(), count, seed);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+#endif
+
 }  // namespace gpu

@@ -1,8 +1,7 @@
-// Reduction by atomic additions
+// Pitfall: a sum of floats by atomic additions
 //
-// Each block adds its sum to one float by atomicAdd. No addition is lost, but the blocks add in the order in which they
-// happen to finish, and the rounding of floats depends on the order: the last bits differ from run to run, and with
-// them whatever is computed from the sum.
+// Each block adds its sum to the result by atomicAdd. No addition is lost. But blocks finish in another order on every
+// run, and floats are rounded at each addition, so the last bits of the sum change from run to run.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_reduction/cuda_reduction_atomic.cu common/cookbook/*.cpp -lfmt -o cuda_reduction_atomic
 // Run:     cuda_reduction_atomic
@@ -10,36 +9,33 @@
 
 #include <set>
 
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "reduce.cuh"
 
-namespace {
+struct Sum {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
 
-__global__ void fill(float* numbers, int count) {
+__global__ void fill(float* numbers) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) numbers[i] = gpu::random_number(4, i);
+  numbers[i] = gpu::random_number(4, i);
 }
 
-__global__ void add_all(const float* values, int count, float* sum) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  const float of_block = detail::reduce_block(i < count ? values[i] : 0, Sum{});
-  if (threadIdx.x == 0) atomicAdd(sum, of_block);
+__global__ void add_all(const float* values, float* sum) {
+  const float of_block = reduce_block(values[blockIdx.x * blockDim.x + threadIdx.x], Sum{}, 0.0F);
+  if (threadIdx.x == 0) atomicAdd(sum, of_block);  // wrong for floats: the blocks come in any order
 }
-
-}  // namespace
 
 int main() {
   if (!gpu::device_found()) return gpu::skipped;
-  constexpr int count = 1 << 24, block = 256, blocks = (count + block - 1) / block, runs = 20;
-  gpu::DeviceArray<float> values(count), sum(1);
-  fill<<<blocks, block>>>(values.data(), count);
+  constexpr int threads = 256, blocks = 65'536, runs = 20;
+  gpu::DeviceArray<float> values(threads * blocks), sum(1);
+  fill<<<blocks, threads>>>(values.data());
   CUDA_CHECK(cudaGetLastError());
 
   std::set<float> results;
   for (int run = 0; run < runs; ++run) {
     sum.zero();
-    add_all<<<blocks, block>>>(values.data(), count, sum.data());
+    add_all<<<blocks, threads>>>(values.data(), sum.data());
     CUDA_CHECK(cudaGetLastError());
     results.insert(sum.to_host().front());
   }

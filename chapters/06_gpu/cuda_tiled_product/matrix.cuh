@@ -9,7 +9,8 @@
 #include "cuda_memory.hpp"
 
 /// n x n floats. In memory the rows and columns are filled up with zeros to a multiple of 256, which every tile of
-/// this recipe divides: a kernel that works in whole tiles then needs no guards, since zeros add nothing to a sum.
+/// this recipe divides: a kernel that works in whole tiles then needs no bounds checks, since zeros add nothing to a
+/// sum.
 class Matrix {
  public:
   explicit Matrix(int n) : n_(n), stride_((n + 255) / 256 * 256), values_(std::size_t(stride_) * stride_) {

@@ -1,5 +1,5 @@
-/// What steps 3 to 5 have in common: a block of 256 threads computes 128 x 256 elements of the product, a thread 8
-/// x 16.
+/// What steps 3 to 5 have in common: a block of 256 threads computes 128 x 256 elements of the product, each thread
+/// 8 x 16 of them.
 #pragma once
 
 #include "matrix.cuh"
@@ -23,8 +23,8 @@ inline __device__ Place place_of(int thread) {
 
 /// Adds a column of A times a row of B to the thread's sums: 128 multiplications with 24 numbers.
 ///
-/// The order goes down one column of sums and up the next. A register that two instructions in a row use is kept at the
-/// input of the arithmetic unit; without that, three numbers an instruction are more than the registers can deliver.
+/// The order goes down one column of sums and up the next, so that two instructions in a row always share a number,
+/// which the arithmetic unit probably keeps at its input.
 inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], const float (&a)[own_rows],
                                          const float (&b)[own_columns]) {
 #pragma unroll

@@ -1,10 +1,9 @@
-/// Step 1: a thread for each element of the product.
+/// Step 1: one thread per element of the product.
 #pragma once
 
 #include "matrix.cuh"
 
-/// Row times column. For each multiplication two numbers come from global memory: every element of A and of B is
-/// loaded n times, and the caches, not the arithmetic, set the pace.
+/// Row times column. For each multiplication two numbers are loaded from global memory, each of them n times in all.
 __global__ void naive_product(const float* a, const float* b, float* c, int n, int stride) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
   const int row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -4,7 +4,7 @@
 #include "matrix.cuh"
 
 /// Each element is loaded n / side times from global memory instead of n times: with tiles of 32 x 32, 50 times for
-/// n = 1600. The tile is the source's, with guards for a size that is no multiple of it: what lies outside is zero.
+/// n = 1600. Where a tile reaches beyond the matrices it is filled up with zeros, which add nothing to a sum.
 template <int side>
 __global__ void shared_tile_product(const float* a, const float* b, float* c, int n, int stride) {
   __shared__ float a_tile[side][side], b_tile[side][side];
@@ -14,9 +14,9 @@ __global__ void shared_tile_product(const float* a, const float* b, float* c, in
   for (int k = 0; k < n; k += side) {
     a_tile[y][x] = row < n && k + x < n ? a[std::size_t(row) * stride + k + x] : 0;
     b_tile[y][x] = k + y < n && column < n ? b[std::size_t(k + y) * stride + column] : 0;
-    __syncthreads();  // both tiles are complete before anyone uses them
+    __syncthreads();  // both tiles are complete before a thread uses them
     for (int j = 0; j < side; ++j) sum += a_tile[y][j] * b_tile[j][x];
-    __syncthreads();  // everyone has used them before anyone overwrites them
+    __syncthreads();  // all threads have used them before one overwrites them
   }
   if (row < n && column < n) c[std::size_t(row) * stride + column] = sum;
 }

@@ -1,5 +1,5 @@
-/// Step 4: the same, four floats a load. A thread's rows and columns now lie in groups of four, and 24 numbers come
-/// from shared memory by 6 instructions.
+/// Step 4: four floats per load. A thread's rows and columns now lie in groups of four, so that 6 instructions load 24
+/// numbers from shared memory.
 #pragma once
 
 #include "register_tile.cuh"
@@ -18,11 +18,10 @@ inline __device__ void load_own_b(float (&own)[own_columns], const float* row, c
   for (int j = 0; j < own_columns; j += 4) as_four(own + j) = as_four(first + 4 * j);
 }
 
-/// Stores `scale` times the sums, in the same groups.
+/// Stores `scale` times the sums, in the same groups. (`scale` is a compiler trick, which a reader may skip.)
 ///
-/// A store of four needs its values in four registers in a row. Sums that are stored as they are would have to live
-/// there from the start, where they often meet another operand in the same bank of registers, and the whole main loop
-/// would wait for it. The multiplication makes copies, and leaves the compiler free to place the sums.
+/// A store of four floats needs them in four registers in a row. Without the multiplication by `scale`, which is 1, the
+/// compiler would probably keep the sums in such registers during the whole main loop.
 inline __device__ void store_own(float* c, int stride, const float (&sum)[own_rows][own_columns], float scale,
                                  const Place& at) {
   const int row = blockIdx.y * tile_rows + at.warp_row + 4 * at.lane_row;

@@ -6,8 +6,8 @@
 
 #include "step4_vector_loads.cuh"
 
-/// Tiles in shared memory: one in use, one on its way. With more, a copy could take longer than the work on a tile; but
-/// that work takes several times as long as a copy, and a third stage makes the product 3 % slower.
+/// Tiles in shared memory: one in use, one on its way. With more stages, a copy could take longer than the work on a
+/// tile.
 constexpr int stages = 2;
 
 __global__ void __launch_bounds__(tile_threads)
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(tile_threads)
   const float* b_from = b + std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
   int fetched = 0, fetch_stage = 0;
   const auto fetch = [&] {
-    // After the last tile this fetches it again, into a stage that nobody will read: cheaper than a branch here.
+    // After the last tile this fetches it again, into a stage whose numbers are never used: cheaper than a branch here.
     if (fetched > 0 && fetched < tiles) {
       a_from += tile_depth;
       b_from += std::size_t(tile_depth) * stride;
@@ -50,16 +50,16 @@ __global__ void __launch_bounds__(tile_threads)
   };
 
   for (int i = 0; i < stages - 1; ++i) fetch();
-  __pipeline_wait_prior(stages - 2);  // this thread's share of the first tile has come
-  __syncthreads();                    // and everyone else's
+  __pipeline_wait_prior(stages - 2);  // this thread's share of the first tile has arrived
+  __syncthreads();                    // and that of all others
   load_own(0);
 #pragma unroll 1
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
     for (int depth = 0; depth < tile_depth; ++depth) {
       if (depth == tile_depth - 1) {
-        // One barrier a tile: the next tile is complete, and nobody needs this one any more, as all that is left of it
-        // is in registers. Its stage is the one that the next fetch fills.
+        // One barrier per tile: the next tile is complete, and no thread needs this one any more, since what is left
+        // of it is in registers. The next fetch fills its stage.
         __pipeline_wait_prior(stages - 2);
         __syncthreads();
         stage = stage == stages - 1 ? 0 : stage + 1;

@@ -1,4 +1,4 @@
-/// The library's kernel for the same job, to compare with.
+/// The library's vector addition, to compare with.
 #pragma once
 
 #include <cub/version.cuh>

@@ -1,14 +1,13 @@
-/// What the product is measured against: the device's arithmetic, and NVIDIA's library.
+/// What the product is measured against: the device's arithmetic, and cuBLAS.
 #pragma once
 
-#include <cublas_v2.h>
-
+#include "cublas_check.hpp"
 #include "matrix.cuh"
 
 /// Rounds of fma_loop(), multiplications and additions of each, and threads of a block.
 constexpr int fma_rounds = 4'000, fma_round = 128, fma_threads = 256;
 
-/// Nothing but fused multiplications and additions: 16 independent sums a thread, so that none waits for another.
+/// Nothing but fused multiplications and additions: 16 independent sums per thread, so that none waits for another.
 __global__ void fma_loop(float x, float y, float* never) {
   float sum[16];
   for (int i = 0; i < 16; ++i) sum[i] = static_cast<float>(threadIdx.x + i);
@@ -19,7 +18,7 @@ __global__ void fma_loop(float x, float y, float* never) {
   }
   float all = 0;
   for (int i = 0; i < 16; ++i) all += sum[i];
-  if (all == 1e30F) *never = all;  // cannot be, but the compiler does not know: it must compute
+  if (all == 1e30F) *never = all;  // is never true, but the compiler does not know that
 }
 
 /// Starts fma_loop() on the whole device and returns its number of floating-point operations.
@@ -33,29 +32,25 @@ inline double start_fma_loop(float* never) {
   return 2.0 * fma_rounds * fma_round * fma_threads * blocks;
 }
 
-/// cuBLAS, in single precision throughout: no TF32, which would round the factors to 11 bits.
+/// cuBLAS, in single precision throughout: no TF32, which would shorten the factors to 11 binary digits.
 class Cublas {
  public:
   Cublas() {
-    check(cublasCreate(&handle_), "cublasCreate", __LINE__);
-    check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode", __LINE__);
+    CUBLAS_CHECK(cublasCreate(&handle_));
+    CUBLAS_CHECK(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH));
   }
   ~Cublas() { cublasDestroy(handle_); }
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// cuBLAS stores matrices column by column, and so takes ours for their transposes. (AB)^T is B^T A^T: exchange them.
+  /// cuBLAS stores matrices column by column, so it takes ours for their transposes. Since (AB)^T = B^T A^T, they are
+  /// exchanged.
   void operator()(const Matrix& a, const Matrix& b, Matrix& c) {
     const float one = 1, zero = 0;
-    check(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, c.n(), c.n(), c.n(), &one, b.data(), b.stride(), a.data(),
-                      a.stride(), &zero, c.data(), c.stride()),
-          "cublasSgemm", __LINE__);
+    CUBLAS_CHECK(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, c.n(), c.n(), c.n(), &one, b.data(), b.stride(),
+                             a.data(), a.stride(), &zero, c.data(), c.stride()));
   }
 
  private:
-  static void check(cublasStatus_t status, std::string_view call, int line) {
-    if (status != CUBLAS_STATUS_SUCCESS) gpu::refused(call, cublasGetStatusString(status), __FILE__, line);
-  }
-
   cublasHandle_t handle_ = nullptr;
 };

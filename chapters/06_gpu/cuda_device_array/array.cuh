@@ -1,0 +1,128 @@
+/// Arrays of floats on the device, with operators. An operator computes nothing: it makes an expression that remembers
+/// its operands. Making an array of the expression runs one kernel, which works out the whole of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cuda_memory.hpp"
+
+/// The elements of an array, as an operand. An expression holds this, not the array.
+struct Elements {
+  const float* values;
+  std::size_t size;
+  __device__ float operator[](std::size_t i) const { return values[i]; }
+};
+
+/// A number as an operand: the same at every index. Its size is the largest number there is, so the array's size is
+/// always the smaller.
+constexpr std::size_t any_size = static_cast<std::size_t>(-1);
+struct Number {
+  float value;
+  std::size_t size = any_size;
+  __device__ float operator[](std::size_t) const { return value; }
+};
+
+/// Two operands and what to do with their elements.
+template <typename Operation, typename Left, typename Right>
+struct Expression {
+  Left left;
+  Right right;
+  std::size_t size;
+  __device__ float operator[](std::size_t i) const { return Operation()(left[i], right[i]); }
+};
+
+/// One thread per element works out the whole expression; what lies between stays in registers.
+template <typename Operand>
+__global__ void evaluate(Operand expression, float* result, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) result[i] = expression[i];
+}
+
+/// Numbers on the device. An Array cannot be copied.
+class Array {
+ public:
+  inline static int kernels = 0;  ///< started so far by all arrays
+  inline static int copies = 0;   ///< made so far between host and device
+
+  explicit Array(const std::vector<float>& host) : Array(host.size()) {
+    ++copies;
+    CUDA_CHECK(cudaMemcpy(memory_.data(), host.data(), size_ * sizeof(float), cudaMemcpyHostToDevice));
+  }
+
+  /// Runs one kernel.
+  template <typename... Parts>
+  Array(const Expression<Parts...>& expression) : Array(expression.size) {
+    *this = expression;
+  }
+
+  /// Overwrites the elements; the array may be part of the expression. Throws std::invalid_argument for another size.
+  template <typename... Parts>
+  Array& operator=(const Expression<Parts...>& expression) {
+    if (expression.size != size_) throw std::invalid_argument("the arrays differ in size");
+    if (size_ == 0) return *this;
+    ++kernels;
+    evaluate<<<static_cast<unsigned>((size_ + 255) / 256), 256>>>(expression, memory_.data(), size_);
+    CUDA_CHECK(cudaGetLastError());
+    return *this;
+  }
+
+  /// Copies the elements to the host.
+  std::vector<float> get() const {
+    ++copies;
+    std::vector<float> host(size_);
+    CUDA_CHECK(cudaMemcpy(host.data(), memory_.data(), size_ * sizeof(float), cudaMemcpyDeviceToHost));
+    return host;
+  }
+
+  Elements elements() const { return {memory_.data(), size_}; }
+
+ private:
+  explicit Array(std::size_t size) : memory_(std::max<std::size_t>(size, 1)), size_(size) {}  // an empty array, too
+
+  gpu::DeviceArray<float> memory_;
+  std::size_t size_;
+};
+
+/// Each operation is rounded. (Otherwise a kernel that computes a * b + c would round once, and one expression would
+/// give other bits than the same expression in two parts.)
+struct Plus {
+  __device__ float operator()(float a, float b) const { return __fadd_rn(a, b); }
+};
+struct Times {
+  __device__ float operator()(float a, float b) const { return __fmul_rn(a, b); }
+};
+
+inline Elements operand(const Array& array) { return array.elements(); }
+inline Number operand(float number) { return {number}; }
+template <typename... Parts>
+Expression<Parts...> operand(const Expression<Parts...>& expression) {
+  return expression;
+}
+
+/// Throws std::invalid_argument if the sizes differ.
+template <typename Operation, typename Left, typename Right>
+Expression<Operation, Left, Right> combine(Left left, Right right) {
+  const std::size_t size = std::min(left.size, right.size), larger = std::max(left.size, right.size);
+  if (larger != size && larger != any_size) throw std::invalid_argument("the arrays differ in size");
+  return {left, right, size};
+}
+
+template <typename T>
+using OperandOf = decltype(operand(std::declval<const T&>()));
+
+/// At least one operand is an array or an expression: operators on numbers alone stay as they are.
+template <typename Left, typename Right>
+concept OneIsAnArray = !(std::is_same_v<OperandOf<Left>, Number> && std::is_same_v<OperandOf<Right>, Number>);
+
+template <typename Left, typename Right>
+requires OneIsAnArray<Left, Right>
+auto operator+(const Left& left, const Right& right) { return combine<Plus>(operand(left), operand(right)); }
+
+template <typename Left, typename Right>
+requires OneIsAnArray<Left, Right>
+auto operator*(const Left& left, const Right& right) { return combine<Times>(operand(left), operand(right)); }

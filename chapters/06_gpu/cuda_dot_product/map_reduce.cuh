@@ -1,0 +1,44 @@
+/// Map and reduce on the device: one value per index, and all of them combined into one.
+#pragma once
+
+#include "cuda_memory.hpp"
+
+/// Each thread combines the values of its own indices; then each block combines those of its threads, as a tree.
+template <typename Value, typename Map, typename Reduce>
+__global__ void map_and_reduce(int count, Map map, Reduce reduce, Value neutral, Value* of_block) {
+  __shared__ Value values[1024];  // one for each thread of the block
+  const int me = threadIdx.x;
+
+  Value mine = neutral;
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + me; i < count; i += all_threads) mine = reduce(mine, map(i));
+  values[me] = mine;
+  __syncthreads();
+
+  for (int left = blockDim.x; left > 1;) {  // so many values are left; the upper half is combined with the lower one
+    const int half = (left + 1) / 2;
+    if (me + half < left) values[me] = reduce(values[me], values[me + half]);
+    __syncthreads();
+    left = half;
+  }
+  if (me == 0) of_block[blockIdx.x] = values[0];
+}
+
+/// Maps an index to an element of an array.
+template <typename Value>
+struct Element {
+  const Value* values;
+  __device__ Value operator()(int i) const { return values[i]; }
+};
+
+/// reduce(... reduce(map(0), map(1)) ..., map(count - 1)), in any order. `reduce` has to be associative and
+/// commutative, and reduce(neutral, a) has to be a. The result of no values is `neutral`.
+template <typename Value, typename Map, typename Reduce>
+Value map_reduce(int count, Map map, Reduce reduce, Value neutral, int blocks, int threads) {
+  gpu::DeviceArray<Value> of_block(blocks), result(1);
+  map_and_reduce<<<blocks, threads>>>(count, map, reduce, neutral, of_block.data());
+  CUDA_CHECK(cudaGetLastError());
+  map_and_reduce<<<1, threads>>>(blocks, Element<Value>{of_block.data()}, reduce, neutral, result.data());
+  CUDA_CHECK(cudaGetLastError());
+  return result.to_host().front();
+}

@@ -1,0 +1,225 @@
+// Filter by fast Fourier transform, measured
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_bench.cu common/cookbook/*.cpp -lcufft -lfftw3f -lfmt -o cuda_fft_filter_bench
+// Run:     cuda_fft_filter_bench [--size N] [--rounds N]
+
+#include <fftw3.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "cuda_memory.hpp"
+#include "cuda_timer.hpp"
+#include "cufft_check.hpp"
+
+namespace {
+
+constexpr std::array sizes = {5, 9, 13, 17, 25, 33};  // of the filter, rows and columns
+constexpr int largest = sizes.back();
+
+__constant__ float weights[largest * largest];
+
+/// Number i of the picture (seed 1) or of the filter (seed 2).
+float number(unsigned seed, std::size_t i) { return gpu::random_number(seed, static_cast<unsigned>(i)); }
+
+/// Multiplies two spectra, two numbers per thread. The scale is in b already.
+__global__ void multiply(float4* a, const float4* b, std::size_t pairs) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= pairs) return;
+  const float4 x = __ldcg(a + i), y = __ldcg(b + i);
+  a[i] = make_float4(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x, x.z * y.z - x.w * y.w, x.z * y.w + x.w * y.z);
+}
+
+/// The definition, for a picture that goes on at the opposite edge. A block of 32 x 8 threads computes 32 x 32 pixels,
+/// from a part of the picture in shared memory; each thread computes four pixels, so that it reads each weight once for
+/// four.
+template <int size>
+__global__ void convolve_directly(const float* picture, float* result, int n) {
+  constexpr int reach = size / 2, tile = 32 + size - 1;
+  __shared__ float part[tile][tile + 1];
+  const int first_row = blockIdx.y * 32, first_column = blockIdx.x * 32;
+  for (int row = threadIdx.y; row < tile; row += 8) {
+    for (int column = threadIdx.x; column < tile; column += 32) {
+      const int y = (first_row + row - reach + n) % n, x = (first_column + column - reach + n) % n;
+      part[row][column] = picture[static_cast<std::size_t>(y) * n + x];
+    }
+  }
+  __syncthreads();
+  float sum[4] = {};
+  for (int j = 0; j < size; ++j) {
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      const float weight = weights[j * size + i];
+      for (int k = 0; k < 4; ++k) {
+        sum[k] += weight * part[threadIdx.y + 8 * k + size - 1 - j][threadIdx.x + size - 1 - i];
+      }
+    }
+  }
+  for (int k = 0; k < 4; ++k) {
+    const int row = first_row + threadIdx.y + 8 * k, column = first_column + threadIdx.x;
+    if (row < n && column < n) result[static_cast<std::size_t>(row) * n + column] = sum[k];
+  }
+}
+
+/// Calls work(i) with the position i in `sizes` as a constant, for each of them.
+template <typename Work>
+void for_each_size(Work work) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (work(std::integral_constant<std::size_t, i>()), ...); }
+  (std::make_index_sequence<sizes.size()>());
+}
+
+/// The weights of a filter in the first rows and columns of a picture, its middle in the corner, times `scale`.
+std::vector<float> response_of(int filter_size, int n, float scale) {
+  std::vector<float> response(static_cast<std::size_t>(n) * n);
+  for (int j = 0; j < filter_size; ++j) {
+    for (int i = 0; i < filter_size; ++i) {
+      const int y = (j - filter_size / 2 + n) % n, x = (i - filter_size / 2 + n) % n;
+      response[static_cast<std::size_t>(y) * n + x] = number(2, j * filter_size + i) * scale;
+    }
+  }
+  return response;
+}
+
+/// The same filter by FFTW on one core.
+class OnProcessor {
+ public:
+  OnProcessor(int n, const std::vector<float>& response)
+      : values_(response), spectrum_(static_cast<std::size_t>(n) * (n / 2 + 1)) {
+    auto* complex = reinterpret_cast<fftwf_complex*>(spectrum_.data());
+    forward_ = fftwf_plan_dft_r2c_2d(n, n, values_.data(), complex, FFTW_ESTIMATE);
+    inverse_ = fftwf_plan_dft_c2r_2d(n, n, complex, values_.data(), FFTW_ESTIMATE);
+    fftwf_execute(forward_);
+    response_spectrum_ = spectrum_;
+  }
+  ~OnProcessor() {
+    fftwf_destroy_plan(forward_);
+    fftwf_destroy_plan(inverse_);
+  }
+  OnProcessor(const OnProcessor&) = delete;
+  OnProcessor& operator=(const OnProcessor&) = delete;
+
+  const std::vector<float>& run(const std::vector<float>& picture) {
+    values_ = picture;
+    fftwf_execute(forward_);
+    for (std::size_t i = 0; i < spectrum_.size(); ++i) spectrum_[i] *= response_spectrum_[i];
+    fftwf_execute(inverse_);
+    return values_;
+  }
+
+ private:
+  std::vector<float> values_;
+  std::vector<std::complex<float>> spectrum_, response_spectrum_;
+  fftwf_plan forward_, inverse_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int n = 4096, rounds = 11;
+  cookbook::Options options("Measure filters by FFT and by their definition");
+  options.add("size", n, "rows and columns of the picture; an odd number is rounded up", 64, 16'384);
+  options.add("rounds", rounds, "measurements of each row", 1, 1001);
+  options.parse(argc, argv);
+  if (!gpu::device_found()) return gpu::skipped;
+  n += n % 2;
+
+  const std::size_t pixels = static_cast<std::size_t>(n) * n, pairs = static_cast<std::size_t>(n) * (n / 2 + 1) / 2;
+  const float scale = 1 / static_cast<float>(pixels);
+  std::vector<float> picture(pixels);
+  for (std::size_t i = 0; i < pixels; ++i) picture[i] = number(1, i);
+  const gpu::DeviceArray<float> source(picture);
+  gpu::DeviceArray<float> in(picture), out(pixels), response(pixels);
+  gpu::DeviceArray<float4> spectrum(pairs), response_spectrum(pairs);
+  cufftHandle forward, inverse;
+  CUFFT_CHECK(cufftPlan2d(&forward, n, n, CUFFT_R2C));
+  CUFFT_CHECK(cufftPlan2d(&inverse, n, n, CUFFT_C2R));
+  auto* const complex = reinterpret_cast<cufftComplex*>(spectrum.data());
+
+  const auto set_filter = [&](int size) {
+    std::vector<float> values(static_cast<std::size_t>(size) * size);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = number(2, i);
+    CUDA_CHECK(cudaMemcpyToSymbol(weights, values.data(), values.size() * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(response.data(), response_of(size, n, scale).data(), pixels * sizeof(float),
+                          cudaMemcpyHostToDevice));
+    CUFFT_CHECK(cufftExecR2C(forward, response.data(), reinterpret_cast<cufftComplex*>(response_spectrum.data())));
+  };
+  const auto transform = [&] {
+    CUFFT_CHECK(cufftExecR2C(forward, in.data(), complex));
+    CUFFT_CHECK(cufftExecC2R(inverse, complex, out.data()));
+  };
+  const auto by_fft = [&] {
+    CUFFT_CHECK(cufftExecR2C(forward, in.data(), complex));
+    multiply<<<static_cast<unsigned>((pairs + 255) / 256), 256>>>(spectrum.data(), response_spectrum.data(), pairs);
+    CUDA_CHECK(cudaGetLastError());
+    CUFFT_CHECK(cufftExecC2R(inverse, complex, out.data()));
+  };
+  const auto directly = [&]<int size>(std::integral_constant<int, size>) {
+    const dim3 blocks((n + 31) / 32, (n + 31) / 32);
+    convolve_directly<size><<<blocks, dim3(32, 8)>>>(source.data(), out.data(), n);
+    CUDA_CHECK(cudaGetLastError());
+  };
+
+  // Rounding grows with the size of the sum: random weights of up to 1 add up to about half their number.
+  cookbook::Checks checks;
+  const auto largest_difference = [&](const std::vector<float>& a, const std::vector<float>& b) {
+    float largest_so_far = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const float difference = std::abs(a[i] - b[i]);
+      if (!(difference <= largest_so_far)) largest_so_far = difference;  // also if it is not a number
+    }
+    return largest_so_far;
+  };
+  for_each_size([&](auto i) {
+    constexpr int size = sizes[i];
+    set_filter(size);
+    out.poison();
+    by_fft();
+    const std::vector<float> fft_result = out.to_host();
+    out.poison();
+    directly(std::integral_constant<int, size>());
+    checks.within(fmt::format("{0} x {0}, largest difference between FFT and definition", size),
+                  largest_difference(fft_result, out.to_host()), 0.0F, 1e-5F * size * size);
+  });
+  OnProcessor processor(n, response_of(largest, n, scale));
+  checks.within("largest difference between FFTW and the definition",
+                largest_difference(processor.run(picture), out.to_host()), 0.0F, 1e-5F * largest * largest);
+
+  const double amount = static_cast<double>(pixels);
+  std::vector<cookbook::Row> rows = {gpu::timed_row("cuFFT, there and back", amount, transform),
+                                     gpu::timed_row("the same with the product", amount, by_fft),
+                                     {"FFTW with the product, one core", amount, [&] { processor.run(picture); }}};
+  const std::size_t first_direct = rows.size();
+  for_each_size([&](auto i) {
+    constexpr int size = sizes[i];
+    rows.push_back(gpu::timed_row(fmt::format("definition, filter of {0} x {0}", size), amount,
+                                  [&] { directly(std::integral_constant<int, size>()); }));
+  });
+  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
+  cookbook::Figures figures(fmt::format("picture of {0} x {0} pixels", n), cookbook::rate("G pixels/s", 1e9),
+                            gpu::device());
+  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], amount);
+  figures.percent_of("cuFFT, there and back", "cuFFT");
+  figures.times("the same with the product", "FFT filter");
+  figures.print(checks);
+  if (!checks.passed()) return checks.exit_code();
+  std::size_t slower = 0;
+  while (slower < sizes.size() && timings[first_direct + slower].median <= timings[1].median) ++slower;
+  if (slower < sizes.size()) {
+    cookbook::println("The FFT is faster from a filter of {0} x {0} on", sizes[slower]);
+  } else {
+    cookbook::println("The FFT is slower for all of these filters");
+  }
+
+  CUFFT_CHECK(cufftDestroy(forward));
+  CUFFT_CHECK(cufftDestroy(inverse));
+  return checks.exit_code();
+}

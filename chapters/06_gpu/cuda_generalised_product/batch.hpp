@@ -1,0 +1,65 @@
+/// The product of two matrices of integers, written for one pair, and applied to a batch of pairs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <vector>
+
+#include "layout.hpp"
+
+/// A matrix in memory, row by row.
+template <typename T>
+struct Matrix {
+  T* data;
+  std::size_t rows, columns;
+  __host__ __device__ T& operator()(std::size_t row, std::size_t column) const { return data[row * columns + column]; }
+};
+
+/// c = a b for one pair of matrices; whatever c held before does not matter.
+__host__ __device__ inline void multiply(Matrix<const long long> a, Matrix<const long long> b, Matrix<long long> c) {
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    for (std::size_t j = 0; j < b.columns; ++j) {
+      c(i, j) = 0;
+      for (std::size_t k = 0; k < a.columns; ++k) c(i, j) += a(i, k) * b(k, j);
+    }
+  }
+}
+
+/// Matrices one after the other. `stride` is the number of elements from the start of one to the start of the next; 0
+/// means that there is one matrix, which every index gives.
+template <typename T>
+struct Batch {
+  Matrix<T> first;
+  std::size_t count, stride;
+  __host__ __device__ Matrix<T> operator[](std::size_t i) const {
+    return {first.data + i * stride, first.rows, first.columns};
+  }
+};
+
+/// What lies at `data` in a shape of two sizes, one matrix, or of three: at most one loop dimension.
+template <typename T>
+Batch<T> batch(T* data, const Shape& shape) {
+  const std::size_t rows = shape[shape.size() - 2], columns = shape[shape.size() - 1];
+  return {{data, rows, columns}, shape.size() > 2 ? shape[0] : 1, shape.size() > 2 ? rows * columns : 0};
+}
+
+/// Numbers on the host, with their shape.
+struct Numbers {
+  Shape shape;
+  std::vector<long long> values;
+};
+
+inline std::size_t elements(const Shape& shape) {
+  const auto matrices = batch<const long long>(nullptr, shape);
+  return matrices.count * matrices.first.rows * matrices.first.columns;
+}
+
+/// All products, one pair after the other. Throws std::invalid_argument if the shapes do not fit.
+inline Numbers multiply_on_host(const Numbers& a, const Numbers& b) {
+  const Shape shape = product_layout.result({a.shape, b.shape});
+  Numbers products{shape, std::vector<long long>(elements(shape))};
+  const auto from_a = batch(a.values.data(), a.shape), from_b = batch(b.values.data(), b.shape);
+  const auto c = batch(products.values.data(), shape);
+  for (std::size_t i = 0; i < c.count; ++i) multiply(from_a[i], from_b[i], c[i]);
+  return products;
+}

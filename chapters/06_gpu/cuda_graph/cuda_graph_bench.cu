@@ -1,0 +1,116 @@
+// CUDA graph, measured
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_graph/cuda_graph_bench.cu common/cookbook/*.cpp -lfmt -o cuda_graph_bench
+// Run:     cuda_graph_bench [--count N] [--kernels N] [--rounds N]
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "cuda_memory.hpp"
+#include "cuda_timer.hpp"
+#include "graph.hpp"
+#include "steps.cuh"
+
+namespace {
+
+/// Keeps a stream busy for about 20 ms, so that the host has queued everything before the device begins with it.
+__global__ void hold() {
+  const long long start = clock64();
+  while (clock64() - start < 40'000'000) {
+  }
+}
+
+/// All steps in one kernel: what the same arithmetic costs without launches, and without waiting for memory.
+__global__ void take_all_steps(std::uint32_t* numbers, int count, int kernels) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  std::uint32_t number = numbers[i];
+  for (int step = 1; step <= kernels; ++step) number = number * 1664525 + step;
+  numbers[i] = number;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int count = 4096, kernels = 500, rounds = 51;
+  cookbook::Options options("Measure launches one by one and as a graph");
+  options.add("count", count, "numbers that each kernel works on", 1, 1 << 24);
+  options.add("kernels", kernels, "kernels, one after another; more do not fit into the queue", 1, 900);
+  options.add("rounds", rounds, "measurements of each row", 1, 1001);
+  options.parse(argc, argv);
+  if (!gpu::device_found()) return gpu::skipped;
+
+  cudaStream_t stream;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  std::mt19937 random;
+  std::vector<std::uint32_t> input(count);
+  for (std::uint32_t& number : input) number = static_cast<std::uint32_t>(random());
+  gpu::DeviceArray<std::uint32_t> numbers(count);
+
+  const auto one_by_one = [&] { queue_steps(stream, numbers.data(), count, kernels); };
+  Graph graph(stream, one_by_one);
+  const auto by_graph = [&] { graph.launch(stream); };
+  const auto in_one_kernel = [&] {
+    take_all_steps<<<(count + 255) / 256, 256, 0, stream>>>(numbers.data(), count, kernels);
+    CUDA_CHECK(cudaGetLastError());
+  };
+
+  cookbook::Checks checks;
+  const AllSteps all_steps(kernels);
+  const auto check = [&](const std::string& what, auto queue) {
+    CUDA_CHECK(cudaMemcpyAsync(numbers.data(), input.data(), count * sizeof(input[0]), cudaMemcpyDefault, stream));
+    queue();
+    CUDA_CHECK(cudaStreamSynchronize(stream));
+    const std::vector<std::uint32_t> result = numbers.to_host();
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) wrong += result[i] != all_steps.of(input[i]);
+    checks.equal(what + ", wrong numbers", wrong, 0);
+  };
+  check("one by one", one_by_one);
+  check("as a graph", by_graph);
+  check("in one kernel", in_one_kernel);
+
+  gpu::EventTimer timer;
+  const auto on_device = [&](const std::string& name, auto queue) {
+    return cookbook::Row(name, kernels, [&timer, stream, queue] {
+      timer.start(stream);
+      queue();
+      return timer.stop(stream);
+    });
+  };
+  const auto on_host = [&](const std::string& name, auto queue) {
+    return cookbook::Row(name, kernels, [stream, queue] {
+      const cookbook::Stopwatch watch;
+      queue();
+      const double seconds = watch.seconds();
+      CUDA_CHECK(cudaStreamSynchronize(stream));
+      return seconds;
+    });
+  };
+  const cookbook::Row queued_before("one by one, queued before", kernels, [&] {
+    hold<<<1, 1, 0, stream>>>();
+    CUDA_CHECK(cudaGetLastError());
+    timer.start(stream);
+    one_by_one();
+    return timer.stop(stream);
+  });
+
+  cookbook::Figures figures(fmt::format("{} kernels of {} numbers, per kernel", kernels, count),
+                            cookbook::cost("us", 1e-6), fmt::format("{}; {}", gpu::device(), cookbook::machine()));
+  figures.measure(
+      {on_device("one by one", one_by_one), queued_before, on_device("as a graph", by_graph),
+       on_device("all steps in one kernel", in_one_kernel), on_host("the host's calls, one by one", one_by_one),
+       on_host("the host's call of the graph", by_graph)},
+      rounds);
+  figures.times("one by one");
+  figures.print(checks);
+
+  CUDA_CHECK(cudaStreamDestroy(stream));
+  return checks.exit_code();
+}

@@ -1,0 +1,22 @@
+/// Checked calls of MPI.
+#pragma once
+
+#define OMPI_SKIP_MPICXX  // Open MPI's header has the C++ bindings still, which MPI 3 has removed
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "cookbook/print.hpp"
+
+/// Stands around every call of MPI. If the call fails, it names the call and the error and ends all ranks with exit
+/// code 3. (By default MPI ends the program itself, with a page of text; the recipe's main() asks for a return value.)
+#define CHECK_MPI(call)                                       \
+  do {                                                        \
+    if (const int error = (call); error != MPI_SUCCESS) {     \
+      char text[MPI_MAX_ERROR_STRING];                        \
+      int length = 0;                                         \
+      MPI_Error_string(error, text, &length);                 \
+      cookbook::complain(fmt::format("{}: {}", #call, text)); \
+      MPI_Abort(MPI_COMM_WORLD, 3);                           \
+    }                                                         \
+  } while (false)

@@ -1,0 +1,95 @@
+// Self-check of a CUDA installation
+//
+// Looks for five libraries of CUDA, opens each of them and asks for its version. Then it runs a small kernel on every
+// GPU and looks at the result. So it finds what a list of files does not show: a library that cannot be loaded, a
+// driver that is too old, a GPU for which this program has no code. It says PASSED, or what is missing.
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_self_check/cuda_self_check.cu common/cookbook/*.cpp -lfmt -ldl -o cuda_self_check
+// Run:     cuda_self_check [--libraries "cublas cufft"]
+
+#include <sstream>
+#include <string>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+#include "cuda_check.hpp"
+#include "library.hpp"
+
+namespace {
+
+void check_library(cookbook::Checks& checks, const std::string& name) {
+  const Handle library = open_library(name);
+  checks.that(fmt::format("lib{} can be opened", name), library != nullptr);
+  if (library) {
+    cookbook::println("      version {}, {}", version_of(library, name), file_of(library));
+  } else {
+    cookbook::println("      install NVIDIA's CUDA toolkit {}, or add the library's folder to LD_LIBRARY_PATH",
+                      CUDART_VERSION / 1000);
+  }
+}
+
+__global__ void answer(int* result) { *result = 42; }
+
+/// Runs the kernel on a device. Returns the first error: each step is tried only if all before it went well.
+cudaError_t run_kernel(int device, int& result) {
+  int* memory = nullptr;
+  cudaError_t error = cudaSetDevice(device);
+  if (error == cudaSuccess) error = cudaMalloc(&memory, sizeof(int));
+  if (error == cudaSuccess) {
+    answer<<<1, 1>>>(memory);
+    error = cudaGetLastError();
+  }
+  if (error == cudaSuccess) error = cudaMemcpy(&result, memory, sizeof(int), cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess) error = cudaFree(memory);
+  cudaGetLastError();  // so that the launch on the next device is not blamed for an error of this one
+  return error;
+}
+
+/// Whether the kernel ran and wrote what it should; prints a line about the device.
+bool is_supported(int device) {
+  cudaDeviceProp properties = {};
+  int result = 0;
+  cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error == cudaSuccess) error = run_kernel(device, result);
+  const std::string problem = error != cudaSuccess ? cudaGetErrorString(error) : result != 42 ? "wrong result" : "";
+  cookbook::println("      device #{}: {}, compute capability {}.{}, PCI bus {} device {}, {}", device, properties.name,
+                    properties.major, properties.minor, properties.pciBusID, properties.pciDeviceID,
+                    problem.empty() ? "[SUPPORTED]" : problem);
+  return problem.empty();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string libraries = "cublas cusparse cufft curand nvrtc";
+  cookbook::Options options("Check that CUDA's libraries, its driver and the GPUs work");
+  options.add("libraries", libraries, "names of the libraries to look for, without lib and .so");
+  options.parse(argc, argv);
+
+  cookbook::Checks checks;
+  std::istringstream names(libraries);
+  for (std::string name; names >> name;) check_library(checks, name);
+
+  int driver = 0, runtime = 0, count = 0, supported = 0;
+  CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;  // 0: no driver is installed
+  const bool too_old = has_driver && driver / 1000 < runtime / 1000;
+  const bool found = gpu::device_found();  // no, if the driver is too old
+  if (found || too_old) {
+    checks.that("the driver is new enough", !too_old);
+    cookbook::println("      driver for CUDA {}.{}, program made with CUDA {}.{}", driver / 1000, driver % 1000 / 10,
+                      runtime / 1000, runtime % 1000 / 10);
+  }
+  if (!found) {
+    cookbook::println("no kernel was run");
+    return gpu::without_device(checks);
+  }
+
+  CUDA_CHECK(cudaGetDeviceCount(&count));
+  for (int device = 0; device < count; ++device) supported += is_supported(device);
+  checks.equal("devices that run a kernel", supported, count);
+  cookbook::println("{}/{} devices are supported", supported, count);
+  cookbook::println("{}", checks.passed() ? "PASSED" : "FAILED");
+  return checks.exit_code();
+}

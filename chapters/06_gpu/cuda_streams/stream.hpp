@@ -1,0 +1,44 @@
+/// A stream that waits for its work at the end of its scope, and host memory that copies of a stream can use.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda_check.hpp"
+
+/// A queue of the device: what is put into it runs in this order, while the host goes on.
+class Stream {
+ public:
+  Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+
+  /// Waits until all work of the stream is done, also when an exception leaves the scope.
+  ~Stream() {
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  operator cudaStream_t() const { return stream_; }
+
+  void synchronize() { CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Page-locked memory of the host, which the operating system does not move: the device copies it by itself.
+template <typename T>
+class PinnedArray {
+ public:
+  explicit PinnedArray(std::size_t size) : size_(size) { CUDA_CHECK(cudaMallocHost(&data_, size * sizeof(T))); }
+  ~PinnedArray() { cudaFreeHost(data_); }
+  PinnedArray(const PinnedArray&) = delete;
+  PinnedArray& operator=(const PinnedArray&) = delete;
+
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};

@@ -1,0 +1,180 @@
+// Tensor cores, measured
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
+// Run:     cuda_tensor_cores_bench [--largest N] [--rounds N]
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+#include "cublas_check.hpp"
+#include "cuda_check.hpp"
+#include "cuda_memory.hpp"
+#include "cuda_timer.hpp"
+#include "tensor_product.cuh"
+#include "tiled_tensor_product.cuh"
+
+namespace {
+
+/// A random number at least -1 and at most 1, rounded to 8 binary digits.
+__host__ __device__ bfloat16 number(unsigned seed, unsigned index) {
+  return __float2bfloat16(gpu::random_number(seed, index));
+}
+
+/// The same numbers in both formats, so that all products are the same.
+__global__ void fill(bfloat16* numbers, float* as_floats, unsigned count, unsigned seed) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  numbers[i] = number(seed, i);
+  as_floats[i] = __bfloat162float(numbers[i]);
+}
+
+__global__ void count_far(const float* one, const float* other, unsigned count, float bound, int* far) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count && !(fabsf(one[i] - other[i]) <= bound)) atomicAdd(far, 1);
+}
+
+constexpr int mma_rounds = 4'000, mma_sums = 8, mma_warps = 8;
+
+/// Nothing but mma_sync: eight independent sums per warp, so that none waits for another.
+__global__ void mma_loop(const bfloat16* a, const bfloat16* b, int n, float* never) {
+  namespace wmma = nvcuda::wmma;
+  wmma::fragment<wmma::matrix_a, side, side, side, bfloat16, wmma::row_major> a_tile;
+  wmma::fragment<wmma::matrix_b, side, side, side, bfloat16, wmma::row_major> b_tile;
+  wmma::fragment<wmma::accumulator, side, side, side, float> sums[mma_sums];
+  wmma::load_matrix_sync(a_tile, a, n);
+  wmma::load_matrix_sync(b_tile, b, n);
+#pragma unroll
+  for (int i = 0; i < mma_sums; ++i) wmma::fill_fragment(sums[i], static_cast<float>(i));
+#pragma unroll 1
+  for (int round = 0; round < mma_rounds; ++round) {
+#pragma unroll
+    for (int i = 0; i < mma_sums; ++i) wmma::mma_sync(sums[i], a_tile, b_tile, sums[i]);
+  }
+  float all = 0;
+#pragma unroll
+  for (int i = 0; i < mma_sums; ++i) {
+    for (int j = 0; j < sums[i].num_elements; ++j) all += sums[i].x[j];
+  }
+  if (all == 1e30F) *never = all;  // is never true, but the compiler does not know that
+}
+
+/// Starts mma_loop() on the whole device and returns its number of floating-point operations.
+double start_mma_loop(const bfloat16* a, const bfloat16* b, int n, float* never) {
+  int device = 0, processors = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  const int blocks = 2 * processors;
+  mma_loop<<<blocks, 32 * mma_warps>>>(a, b, n, never);
+  CUDA_CHECK(cudaGetLastError());
+  return 2.0 * side * side * side * mma_sums * mma_rounds * mma_warps * blocks;
+}
+
+void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds) {
+  const unsigned count = n * n;
+  gpu::DeviceArray<bfloat16> a(count), b(count);
+  gpu::DeviceArray<float> float_a(count), float_b(count), c(count), library(count);
+  fill<<<(count + 255) / 256, 256>>>(a.data(), float_a.data(), count, 1);
+  CUDA_CHECK(cudaGetLastError());
+  fill<<<(count + 255) / 256, 256>>>(b.data(), float_b.data(), count, 2);
+  CUDA_CHECK(cudaGetLastError());
+
+  // cuBLAS stores matrices column by column, so it takes ours for their transposes: (AB)^T = B^T A^T.
+  const float one = 1, zero = 0;
+  const auto by_cublas = [&](const void* left, const void* right, cudaDataType type, cublasComputeType_t compute) {
+    CUBLAS_CHECK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, right, type, n, left, type, n, &zero,
+                              library.data(), CUDA_R_32F, n, compute, CUBLAS_GEMM_DEFAULT));
+  };
+  const std::string tiled = "tiles in shared memory";
+  struct Way {
+    std::string name;
+    gpu::DeviceArray<float>* result;
+    std::function<void()> run;
+  };
+  std::vector<Way> ways = {
+      {"cuBLAS, bfloat16", &library, [&] { by_cublas(a.data(), b.data(), CUDA_R_16BF, CUBLAS_COMPUTE_32F); }},
+      {"one warp per tile", &c,
+       [&] {
+         tensor_product<<<dim3(n / side, n / side), 32>>>(a.data(), b.data(), c.data(), n);
+         CUDA_CHECK(cudaGetLastError());
+       }},
+      {tiled, &c, [&] { start_tiled_tensor_product(a.data(), b.data(), c.data(), n); }},
+      {"cuBLAS, TF32", &library,
+       [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32); }},
+      {"cuBLAS, float", &library, [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F); }}};
+
+  if (!tiles_fit()) {
+    cookbook::println("left out, since blocks of this device have less than {} bytes of shared memory: {}", tiled_bytes,
+                      tiled);
+    std::erase_if(ways, [&](const Way& way) { return way.name == tiled; });
+  }
+
+  // All against the first, which is compared with 1000 elements in double precision.
+  gpu::DeviceArray<float> first(count);
+  for (const Way& way : ways) {
+    way.result->poison();
+    way.run();
+    if (&way == &ways.front()) {
+      CUDA_CHECK(cudaMemcpy(first.data(), way.result->data(), count * sizeof(float), cudaMemcpyDeviceToDevice));
+      const std::vector<float> actual = first.to_host();
+      int far = 0;
+      for (unsigned sample = 0; sample < 1000; ++sample) {
+        const unsigned row = sample * 7919U % n, column = sample * 104'729U % n;
+        double exact = 0, magnitude = 0;
+        for (int k = 0; k < n; ++k) {
+          const double term =
+              double{__bfloat162float(number(1, row * n + k))} * __bfloat162float(number(2, k * n + column));
+          exact += term;
+          magnitude += std::abs(term);
+        }
+        far += !(std::abs(actual[row * n + column] - exact) <= 1e-5 * magnitude);
+      }
+      checks.equal(fmt::format("n = {}, {}, elements of 1000 that are far from the exact ones", n, way.name), far, 0);
+    } else {
+      gpu::DeviceArray<int> far(1);
+      far.zero();
+      // The mean magnitude of a term is 1/4.
+      count_far<<<(count + 255) / 256, 256>>>(way.result->data(), first.data(), count,
+                                              1e-5F * static_cast<float>(n) / 4, far.data());
+      CUDA_CHECK(cudaGetLastError());
+      checks.equal(fmt::format("n = {}, {}, elements that are far from cuBLAS's", n, way.name), far.to_host()[0], 0);
+    }
+  }
+
+  const double operations = 2.0 * n * n * n;
+  const double mma_operations = start_mma_loop(a.data(), b.data(), n, c.data());
+  std::vector<cookbook::Row> rows = {
+      gpu::timed_row("mma_sync alone", mma_operations, [&] { start_mma_loop(a.data(), b.data(), n, c.data()); })};
+  for (const Way& way : ways) rows.push_back(gpu::timed_row(way.name, operations, way.run));
+  cookbook::Figures figures(fmt::format("n = {}", n), cookbook::rate("TFLOP/s", 1e12), gpu::device());
+  figures.measure(rows, rounds);
+  figures.percent_of("mma_sync alone", "mma_sync");
+  figures.times("cuBLAS, bfloat16", "cuBLAS");
+  figures.print(checks);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int largest = 8192, rounds = 9;
+  cookbook::Options options("Tensor cores: by hand and by cuBLAS");
+  options.add("largest", largest, "which of the sizes 4096, 8192 and 16384 are measured: those up to this", 4096,
+              16384);
+  options.add("rounds", rounds, "measured runs of each row", 1, 1'000);
+  options.parse(argc, argv);
+  if (!gpu::device_found()) return gpu::skipped;
+
+  cublasHandle_t cublas;
+  CUBLAS_CHECK(cublasCreate(&cublas));
+  cookbook::Checks checks;
+  for (const int n : {4096, 8192, 16384}) {
+    if (n <= largest) measure(checks, cublas, n, rounds);
+  }
+  CUBLAS_CHECK(cublasDestroy(cublas));
+  return checks.exit_code();
+}

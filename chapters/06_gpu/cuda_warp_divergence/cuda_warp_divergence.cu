@@ -1,0 +1,117 @@
+// Warp divergence
+//
+// A GPU runs threads in groups of 32, called warps. The threads of a warp take each instruction together. If an `if`
+// sends them different ways, the warp takes these ways one after another. Here 1024 threads go 1, 2, 4 ... 32 ways of
+// equal length, and the device counts its clock cycles: first with all ways in every warp, then with one way per warp.
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
+// Run:     cuda_warp_divergence [--steps N]
+
+#include <algorithm>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+#include "cuda_check.hpp"
+#include "cuda_memory.hpp"
+
+namespace {
+
+constexpr int warp_size = 32, threads = 1024;
+
+/// One of 32 ways, each with code of its own. After 200 steps x is 2 * way, wherever it began. `__device__`: it is
+/// called by code on the device. `#pragma unroll 1` keeps the loop a loop.
+template <int way>
+__device__ float walk(float x, int steps) {
+#pragma unroll 1
+  for (int i = 0; i < steps; ++i) x = x / 2 + way;
+  return x;
+}
+
+/// The branch: if (way == 31) ... else if (way == 30) ... and so on down to 0.
+template <int number = warp_size - 1>
+__device__ float branch(int way, float x, int steps) {
+  if constexpr (number == 0) {
+    return walk<0>(x, steps);
+  } else {
+    return way == number ? walk<number>(x, steps) : branch<number - 1>(way, x, steps);
+  }
+}
+
+/// One block, whose threads go `ways` ways: neighbours go different ways, or whole warps do.
+__global__ void go(int ways, bool whole_warps, int steps, float* values, long long* cycles) {
+  const int thread = threadIdx.x;
+  const int way = (whole_warps ? thread / warp_size : thread % warp_size) % ways;
+  __syncthreads();
+  const long long start = clock64();  // reads the multiprocessor's cycle counter
+  values[thread] = branch(way, values[thread], steps);
+  __syncthreads();  // all threads have arrived
+  if (thread == 0) *cycles = clock64() - start;
+}
+
+struct Measured {
+  long long cycles;  ///< the fewest of five launches
+  int wrong;         ///< threads whose result is wrong
+};
+
+Measured measure(int ways, bool whole_warps, int steps) {
+  Measured measured{1LL << 62, 0};
+  for (int launch = 0; launch < 5; ++launch) {
+    gpu::DeviceArray<float> values(std::vector<float>(threads, -1));
+    gpu::DeviceArray<long long> cycles(1);
+    go<<<1, threads>>>(ways, whole_warps, steps, values.data(), cycles.data());
+    CUDA_CHECK(cudaGetLastError());
+    const std::vector<float> result = values.to_host();
+    for (int thread = 0; thread < threads; ++thread) {
+      const int way = (whole_warps ? thread / warp_size : thread % warp_size) % ways;
+      measured.wrong += result[thread] != static_cast<float>(2 * way);
+    }
+    measured.cycles = std::min(measured.cycles, cycles.to_host()[0]);
+  }
+  return measured;
+}
+
+/// Every thread of a block with three dimensions asks for the number of the first thread of its warp, as the hardware
+/// has put them together, and compares it with the rule: x counts first, then y, then z.
+__global__ void find_misplaced(int* misplaced) {
+  const int number = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const int first_of_my_warp = __shfl_sync(0xFFFFFFFF, number, 0);  // what the warp's thread 0 has in `number`
+  if (first_of_my_warp != number / warp_size * warp_size) atomicAdd(misplaced, 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int steps = 1'000;
+  cookbook::Options options("What a branch costs that splits a warp");
+  options.add("steps", steps, "length of each way", 200, 100'000);
+  options.parse(argc, argv);
+  if (!gpu::device_found()) return gpu::skipped;
+
+  int wrong = 0;
+  bool always_longer = true;
+  const long long unsplit = measure(1, false, steps).cycles;
+  long long before = 0, within = 0, by_warp = 0;
+  cookbook::println("ways   within each warp   by whole warps");
+  for (int ways = 1; ways <= warp_size; ways *= 2, before = within) {
+    const Measured neighbours = measure(ways, false, steps), warps = measure(ways, true, steps);
+    within = neighbours.cycles, by_warp = warps.cycles;
+    wrong += neighbours.wrong + warps.wrong;
+    always_longer = always_longer && within > before;
+    cookbook::println("{:4} {:15.2f} x {:14.2f} x", ways, double(within) / double(unsplit),
+                      double(by_warp) / double(unsplit));
+  }
+
+  gpu::DeviceArray<int> misplaced(1);
+  misplaced.zero();
+  find_misplaced<<<1, dim3(8, 4, 4)>>>(misplaced.data());
+  CUDA_CHECK(cudaGetLastError());
+
+  cookbook::Checks checks;
+  checks.equal("threads with a wrong result", wrong, 0);
+  checks.that("every doubling of the ways within a warp takes longer", always_longer);
+  checks.that("32 ways take longer within each warp than by whole warps", within > by_warp);
+  checks.equal("threads of an 8 x 4 x 4 block that are not in warp (x + 8 y + 32 z) / 32", misplaced.to_host()[0], 0);
+  return checks.exit_code();
+}

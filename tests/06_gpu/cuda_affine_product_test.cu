@@ -1,0 +1,58 @@
+// The program's output, and the kernel from inside.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "06_gpu/cuda_affine_product/affine_product.cuh"
+#include "cuda_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(cuda_affine_product, results_are_right_at_every_count) {
+  for (const std::string count : {"1", "255", "256", "257", "1000003"}) {
+    const auto result = run("cuda_affine_product", {"--count", count});
+    EXPECT_TRUE(result.has_line("ok    a = 1, b = 1: 1500")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    a = 0, b = 0: 150")) << result.text();
+    if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with(": +[0-9.]+ ms$").size(), 3U) << result.text();
+  }
+}
+
+TEST(affine_product, is_0_at_minus_one_fifth) {
+  for (const float b : {-3.0F, 0.0F, 0.7F, 100.0F})
+    EXPECT_NEAR(affine_product(-0.2F, b), 0, 1e-6 * std::abs(50 * b + 75));
+}
+
+TEST(affine_product, takes_a_size_of_the_type_that_arrays_have) {
+  static_assert(std::is_same_v<decltype(&start_change), void (*)(float*, const float*, std::size_t)>);
+}
+
+TEST(change, works_on_so_many_elements_and_no_more_and_leaves_b_alone) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const std::size_t count : {1U, 255U, 256U, 257U, 5000U}) {
+    std::vector<float> original(count + 100), b(count + 100);
+    for (std::size_t i = 0; i < original.size(); ++i) {
+      original[i] = 4 * gpu::random_number(1, static_cast<unsigned>(i));
+      b[i] = 4 * gpu::random_number(2, static_cast<unsigned>(i));
+    }
+    gpu::DeviceArray<float> device_a(original);
+    const gpu::DeviceArray<float> device_b(b);
+    start_change(device_a.data(), device_b.data(), count);
+    const std::vector<float> a = device_a.to_host();
+    EXPECT_EQ(device_b.to_host(), b);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double exact = (original[i] * 10.0 + 2) * ((b[i] + 2.0) * 10 - 5) * 5;
+      ASSERT_LE(std::abs(a[i] - exact), 8e-7 * std::max(std::abs(exact), 5000.0)) << i;
+    }
+    for (std::size_t i = count; i < a.size(); ++i) ASSERT_EQ(a[i], original[i]) << i << " of " << count;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+// The program's output, and the formula on the host.
+
+#include "06_gpu/cuda_black_scholes/black_scholes.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(cuda_black_scholes, all_checks_hold_for_any_number_of_options_and_threads) {
+  for (const std::string count : {"1000", "1023", "1024", "1025", "100001"}) {
+    for (const std::string threads : {"1", "3"}) {
+      const auto result = run("cuda_black_scholes", {"--options", count, "--threads", threads});
+      if (result.exit_code == 77) GTEST_SKIP() << result.text();
+      EXPECT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(result.lines_with("^ok ").size(), 5U) << result.text();
+    }
+  }
+}
+
+TEST(cuda_black_scholes, has_3907_blocks_for_four_million_options) {
+  const auto result = run("cuda_black_scholes");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_TRUE(result.has_line("3907 blocks of 1024 threads for 4000000 options")) << result.text();
+}
+
+struct Known {
+  Option<double> option;
+  double call, put, exact_call, exact_put;  ///< by the polynomial, and by the exact normal distribution
+};
+
+const Known known[] = {
+    {{20, 20, 1}, 2.5643169307981903, 2.168290396933296, 2.564316278538284, 2.1682897446733875},
+    {{30, 1, 0.25}, 29.00498752080732, 0, 29.00498752080732, 0},
+    {{5, 100, 10}, 0.008015234567544157, 76.88109054236574, 0.008019286451671825, 76.88109459424986},
+    {{17.5, 50.5, 5.125}, 0.6611873819927339, 28.741383944515476, 0.6611848722094285, 28.741381434732176}};
+
+TEST(price, is_the_known_one) {
+  for (const Known& k : known) {
+    const Prices<double> prices = price(k.option);
+    EXPECT_NEAR(prices.call, k.call, 1e-12);
+    EXPECT_NEAR(prices.put, k.put, 1e-12);
+    EXPECT_NEAR(prices.call, k.exact_call, 1e-5);
+    EXPECT_NEAR(prices.put, k.exact_put, 1e-5);
+  }
+}
+
+TEST(price, in_single_precision_is_near) {
+  for (const Known& k : known) {
+    const Prices<float> prices = price<float>(
+        {static_cast<float>(k.option.stock), static_cast<float>(k.option.strike), static_cast<float>(k.option.years)});
+    EXPECT_NEAR(prices.call, k.call, 1e-4);
+    EXPECT_NEAR(prices.put, k.put, 1e-4);
+  }
+}
+
+/// The normal distribution as the standard library knows it.
+double exact_normal_distribution(double d) { return std::erfc(-d / std::sqrt(2.0)) / 2; }
+
+TEST(normal_distribution, is_within_its_error_of_the_exact_one) {
+  EXPECT_NEAR(normal_distribution(0.0), 0.49999999947519136, 1e-15);
+  double largest = 0;
+  for (double d = -8; d <= 8; d += 0.001) {
+    largest = std::max(largest, std::abs(normal_distribution(d) - exact_normal_distribution(d)));
+  }
+  EXPECT_LE(largest, 7.5e-8);
+  EXPECT_GE(largest, 7.4e-8);  // near 0.717: the polynomial is the one that is meant
+}
+
+TEST(price, keeps_to_the_laws_for_random_options) {
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<double> stock(5, 30), strike(1, 100), years(0.25, 10);
+  for (int i = 0; i < 100'000; ++i) {
+    const Option<double> option{stock(engine), strike(engine), years(engine)};
+    const Prices<double> prices = price(option);
+    const double strike_today = option.strike * std::exp(-interest * option.years);
+    ASSERT_NEAR(prices.call - prices.put, option.stock - strike_today, 1e-12);
+    ASSERT_GE(prices.call, -1e-12);
+    ASSERT_GE(prices.put, -1e-12);
+    ASSERT_LE(prices.call, option.stock + 1e-5);
+    ASSERT_LE(prices.put, strike_today + 1e-5);
+
+    const double root = std::sqrt(option.years);
+    const double d1 =
+        (std::log(option.stock / option.strike) + (interest + volatility * volatility / 2) * option.years) /
+        (volatility * root);
+    const double exact =
+        option.stock * exact_normal_distribution(d1) - strike_today * exact_normal_distribution(d1 - volatility * root);
+    ASSERT_NEAR(prices.call, exact, 1e-5);
+  }
+}
+
+}  // namespace

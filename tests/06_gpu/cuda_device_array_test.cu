@@ -1,0 +1,139 @@
+// The program's output, and Array from inside.
+
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "06_gpu/cuda_device_array/array.cuh"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+using Floats = std::vector<float>;
+
+/// The matrix that the book doubles, and its double, as printed there.
+const Floats printed = {-0.30127314F, 0.58347476F,  0.74255317F,  -0.73359144F, 1.05939233F,
+                        1.31579852F,  -1.82708645F, 1.22098589F,  -0.56050682F, 0.11089337F,
+                        -0.43856913F, -0.9901976F,  0.49370724F,  -1.41929567F, -0.77806169F,
+                        0.39776155F,  -0.12967178F, -0.56103957F, -0.10889374F, -2.02298045F,
+                        -0.87429291F, 0.67464012F,  -1.27954066F, 1.11129856F,  0.41121387F};
+const Floats printed_double = {-0.60254627F, 1.16694951F,  1.48510635F,  -1.46718287F, 2.11878467F,
+                               2.63159704F,  -3.6541729F,  2.44197178F,  -1.12101364F, 0.22178674F,
+                               -0.87713826F, -1.9803952F,  0.98741448F,  -2.83859134F, -1.55612338F,
+                               0.79552311F,  -0.25934356F, -1.12207913F, -0.21778747F, -4.0459609F,
+                               -1.74858582F, 1.34928024F,  -2.55908132F, 2.22259712F,  0.82242775F};
+
+/// The bits of each number: as numbers, a NaN differs from itself and two zeros with different signs do not differ.
+std::vector<std::uint32_t> bits(const Floats& numbers) {
+  std::vector<std::uint32_t> result;
+  for (const float number : numbers) result.push_back(std::bit_cast<std::uint32_t>(number));
+  return result;
+}
+
+TEST(cuda_device_array, holds_for_every_count) {
+  for (const std::string count : {"0", "1", "16", "25", "256", "257", "100001"}) {
+    const auto result = run("cuda_device_array", {"--count", count});
+    if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("^ok ").size(), 5U) << result.text();
+  }
+}
+
+TEST(array, operators_on_numbers_alone_stay_as_they_are) {
+  static_assert(std::is_same_v<decltype(2 * 3), int>);
+  enum Colour { red };
+  static_assert(!OneIsAnArray<int, float>);
+  static_assert(!OneIsAnArray<int, Colour>);
+  static_assert(!OneIsAnArray<std::string, Array>);
+  static_assert(OneIsAnArray<Array, int> && OneIsAnArray<float, Array> && OneIsAnArray<Array, Array>);
+}
+
+TEST(array, cannot_be_copied) {
+  static_assert(!std::is_copy_constructible_v<Array> && !std::is_copy_assignable_v<Array>);
+}
+
+TEST(array, returns_every_bit_that_it_was_given) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const Floats numbers = {std::bit_cast<float>(0x7FC12345U), -0.0F, std::bit_cast<float>(1U), -3.5F, 1e38F};
+  EXPECT_EQ(bits(Array(numbers).get()), bits(numbers));
+  EXPECT_EQ(fmt::format("{}", Array(numbers).get()), fmt::format("{}", numbers));
+  EXPECT_EQ(Array(Floats()).get(), Floats());
+}
+
+TEST(array, does_not_follow_changes_on_the_host) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  Floats host = {1, 2, 3};
+  const Array array(host);
+  host[0] = 100;
+  EXPECT_EQ(array.get(), (Floats{1, 2, 3}));
+}
+
+TEST(array, doubles_the_matrix_that_the_book_prints) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const Array a(printed), doubled = 2 * a;
+  const Floats result = doubled.get();
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EXPECT_EQ(result[i], 2 * printed[i]);
+    EXPECT_NEAR(result[i], printed_double[i], 1.2e-7);
+  }
+  const Array six = (2 * a) * 3, at_once = 6 * a;
+  for (std::size_t i = 0; i < result.size(); ++i) EXPECT_FLOAT_EQ(six.get()[i], at_once.get()[i]);
+  EXPECT_EQ(a.get(), printed);
+}
+
+TEST(array, evaluates_in_the_order_in_which_the_expression_is_written) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const Array a(Floats{1, 2, 3}), b(Floats{10, 20, 30});
+  EXPECT_EQ(Array(a + b * 2 + 1).get(), (Floats{22, 43, 64}));
+  EXPECT_EQ(Array((a + b) * (a + 1)).get(), (Floats{22, 66, 132}));
+}
+
+TEST(array, may_be_part_of_the_expression_that_is_assigned_to_it) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  Array a(Floats{1, 2, 3});
+  a = a * a + a;
+  EXPECT_EQ(a.get(), (Floats{2, 6, 12}));
+}
+
+TEST(array, rounds_after_each_operation) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  // 1 + 2^-12, squared, is 1 + 2^-11 + 2^-24; rounded it has no 2^-24, so what is left is 0.
+  const float x = 1 + 0x1p-12F;
+  EXPECT_EQ(Array(Array(Floats{x}) * x + -(1 + 0x1p-11F)).get()[0], 0.0F);
+}
+
+TEST(array, refuses_different_sizes) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const Array three(Floats{1, 2, 3}), two(Floats{1, 2}), none(Floats{});
+  Array target(Floats{0, 0});
+  EXPECT_THROW(three + two, std::invalid_argument);
+  EXPECT_THROW(three + none, std::invalid_argument);
+  EXPECT_THROW(target = 2 * three, std::invalid_argument);
+}
+
+TEST(array, one_kernel_per_array_that_is_made_or_assigned) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  Array a(Floats{1, 2, 3});
+  const int kernels = Array::kernels;
+  a = a + a;
+  const Array b = a * a + 2 * a;
+  EXPECT_EQ(Array::kernels, kernels + 2);
+  EXPECT_EQ(b.get(), (Floats{8, 24, 48}));
+}
+
+TEST(array, copies_nothing_between_the_first_and_get) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const Array a(Floats{1, 2, 3});
+  const int copies = Array::copies, kernels = Array::kernels;
+  const Array b = 2 * a + 3 * a + 4 * a;
+  EXPECT_EQ(Array::copies, copies);
+  EXPECT_EQ(Array::kernels, kernels + 1);
+  b.get();
+  EXPECT_EQ(Array::copies, copies + 1);
+}
+
+}  // namespace

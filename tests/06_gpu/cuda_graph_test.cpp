@@ -1,0 +1,117 @@
+// The program's output, and Graph from inside: recording runs nothing, order, launching again, arguments and contents.
+
+#include "06_gpu/cuda_graph/graph.hpp"
+
+#include <cstring>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(cuda_graph, is_right_for_any_number_of_kernels_and_numbers) {
+  for (const std::string kernels : {"1", "2", "33", "3000"}) {
+    for (const std::string count : {"1", "255", "257", "100003"}) {
+      const auto result = run("cuda_graph", {"--kernels", kernels, "--count", count});
+      if (result.exit_code == 77) GTEST_SKIP() << result.text();
+      EXPECT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(result.lines_with("^ok    wrong numbers: 0$").size(), 2U) << result.text();
+      EXPECT_TRUE(result.has_line("ok    wrong numbers, with new input: 0")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    kernels in the graph: " + kernels)) << result.text();
+    }
+  }
+}
+
+TEST(cuda_graph, without_a_device_says_why_it_is_skipped) {
+  const auto result = run("cuda_graph", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_EQ(result.exit_code, 77) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("skipped, no CUDA device")));
+}
+
+/// A stream, two bytes of the device that are 0 at first, and two of the host.
+class graph : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no device";
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaMalloc(&device, 2));
+    CUDA_CHECK(cudaMallocHost(&host, 2));
+    CUDA_CHECK(cudaMemset(device, 0, 2));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    std::memset(host, 0, 2);
+  }
+  void TearDown() override {
+    if (stream != nullptr) {
+      cudaStreamDestroy(stream);
+      cudaFree(device);
+      cudaFreeHost(host);
+    }
+  }
+
+  void set(char* to, int value, std::size_t size) { CUDA_CHECK(cudaMemsetAsync(to, value, size, stream)); }
+  void read() { CUDA_CHECK(cudaMemcpyAsync(host, device, 2, cudaMemcpyDeviceToHost, stream)); }
+
+  cudaStream_t stream = nullptr;
+  char *device = nullptr, *host = nullptr;
+};
+
+TEST_F(graph, runs_nothing_while_it_is_recorded) {
+  const Graph recorded(stream, [&] { set(device, 7, 2); });
+  read();
+  CUDA_CHECK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(host[0], 0);
+  EXPECT_EQ(recorded.operations(), 1U);
+}
+
+TEST_F(graph, keeps_the_order_and_can_be_launched_again) {
+  Graph recorded(stream, [&] {
+    set(device, 1, 2);
+    set(device, 2, 1);
+    read();
+  });
+  EXPECT_EQ(recorded.operations(), 3U);
+  for (int round = 0; round < 100; ++round) {
+    std::memset(host, 0, 2);
+    recorded.launch(stream);
+    CUDA_CHECK(cudaStreamSynchronize(stream));
+    ASSERT_EQ(host[0], 2);
+    ASSERT_EQ(host[1], 1);
+  }
+}
+
+TEST_F(graph, keeps_the_values_of_arguments) {
+  int value = 5;
+  Graph recorded(stream, [&] { set(device, value, 2); });
+  value = 6;
+  recorded.launch(stream);
+  read();
+  CUDA_CHECK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(host[0], 5);
+}
+
+TEST_F(graph, reads_memory_when_it_runs) {
+  Graph recorded(stream, [&] { CUDA_CHECK(cudaMemcpyAsync(device, host, 2, cudaMemcpyHostToDevice, stream)); });
+  for (const char value : {3, 4}) {
+    std::memset(host, value, 2);
+    recorded.launch(stream);
+    CUDA_CHECK(cudaStreamSynchronize(stream));
+    char result[2] = {};
+    CUDA_CHECK(cudaMemcpy(result, device, 2, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(result[1], value);
+  }
+}
+
+TEST_F(graph, keeps_its_place_between_other_work_of_the_stream) {
+  Graph recorded(stream, [&] { set(device, 9, 1); });
+  set(device, 8, 2);
+  recorded.launch(stream);
+  read();
+  set(device, 1, 2);
+  CUDA_CHECK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(host[0], 9);
+  EXPECT_EQ(host[1], 8);
+}
+
+}  // namespace

@@ -1,0 +1,109 @@
+// The program's output, and the picture as the host computes it.
+
+#include <array>
+#include <cstdint>
+
+#include "06_gpu/cuda_mandelbrot/mandelbrot.hpp"
+#include "06_gpu/write_png.hpp"
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+std::vector<unsigned char> picture_of(int steps) {
+  std::vector<unsigned char> picture;
+  for (int row = 0; row < height; ++row) {
+    for (int column = 0; column < width; ++column) picture.push_back(pixel(column, row, steps));
+  }
+  return picture;
+}
+
+TEST(cuda_mandelbrot, all_checks_hold_for_any_number_of_steps) {
+  for (const std::string steps : {"1", "2", "20", "254"}) {
+    const auto result = run("cuda_mandelbrot", {"--steps", steps});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    pixels that differ from the processor's: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    pixels that differ with one block: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    pixels that differ with 48 x 128 blocks: 0")) << result.text();
+    EXPECT_EQ(result.has_line("ok    sum of all pixels: 13198317"), steps == "20") << result.text();
+  }
+}
+
+TEST(cuda_mandelbrot, writes_the_picture_as_a_png) {
+  const test_support::Folder folder;
+  const auto file = folder.path / "mandelbrot.png";
+  const auto result = run("cuda_mandelbrot", {"--png", file.string()});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_TRUE(png_image_begin_read_from_file(&image, file.c_str())) << image.message;
+  EXPECT_EQ(image.width, 1536U);
+  EXPECT_EQ(image.height, 1024U);
+  png_image_free(&image);
+}
+
+TEST(cuda_mandelbrot, a_file_that_cannot_be_written_gives_exit_code_3) {
+  const auto result = run("cuda_mandelbrot", {"--png", "/no/such/folder/mandelbrot.png"});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("/no/such/folder/mandelbrot.png")));
+}
+
+TEST(mandelbrot, has_the_known_histogram) {
+  const std::vector<unsigned char> picture = picture_of(20);
+  std::array<int, 21> pixels = {};
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const unsigned char value : picture) {
+    ++pixels.at(value);  // throws if a value is above 20
+    hash = (hash ^ value) * 0x100000001b3;
+  }
+  EXPECT_EQ(pixels,
+            (std::array<int, 21>{46031, 116761, 384643, 189521, 115978, 67417, 48244, 32294, 24969, 18340, 15280,
+                                 11521, 10065,  8005,   7147,   5904,   5226,  4295,  4146,  3417,  453660}));
+  EXPECT_EQ(hash, 0xd901fd1fdc78e76c);
+}
+
+TEST(mandelbrot, has_the_known_corners_and_points) {
+  EXPECT_EQ(pixel(0, 0, 20), 0);
+  EXPECT_EQ(pixel(1535, 0, 20), 1);
+  EXPECT_EQ(pixel(0, 1023, 20), 0);
+  EXPECT_EQ(pixel(1535, 1023, 20), 1);
+  EXPECT_EQ(pixel(0, 512, 20), 0);      // c = -2
+  EXPECT_EQ(pixel(768, 512, 20), 20);   // c = -0.5
+  EXPECT_EQ(pixel(1024, 512, 20), 20);  // c = 0
+}
+
+TEST(mandelbrot, is_symmetric_and_within_the_limit) {
+  for (const int steps : {1, 20, 100}) {
+    const std::vector<unsigned char> picture = picture_of(steps);
+    for (int row = 1; row < height; ++row) {
+      for (int column = 0; column < width; ++column) {
+        const int value = picture[static_cast<std::size_t>(row * width + column)];
+        ASSERT_LE(value, steps);
+        ASSERT_EQ(value, picture[static_cast<std::size_t>((height - row) * width + column)]) << row << ' ' << column;
+      }
+    }
+  }
+}
+
+TEST(write_png, keeps_every_shade) {
+  const test_support::Folder folder;
+  const std::string file = (folder.path / "shades.png").string();
+  const std::vector<unsigned char> shades = {0, 1, 2, 253, 254, 255};
+  write_png(file, shades, 3);
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_TRUE(png_image_begin_read_from_file(&image, file.c_str())) << image.message;
+  image.format = PNG_FORMAT_GRAY;
+  std::vector<unsigned char> read(6);
+  ASSERT_EQ(PNG_IMAGE_SIZE(image), read.size());
+  ASSERT_TRUE(png_image_finish_read(&image, nullptr, read.data(), 0, nullptr)) << image.message;
+  EXPECT_EQ(image.width, 3U);
+  EXPECT_EQ(read, shades);
+}
+
+}  // namespace

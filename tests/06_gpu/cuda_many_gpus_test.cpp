@@ -1,0 +1,45 @@
+// The program's output: any number of workers, chunks of all sizes, and workers that share a device.
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(cuda_many_gpus, every_worker_has_the_sums_for_any_number_of_workers) {
+  for (const std::string workers : {"1", "2", "3", "4", "5", "8", "64"}) {
+    const auto result = run("cuda_many_gpus", {"--workers", workers, "--count", "100003"});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(
+        result.has_line("ok    workers with the sums that the processor computes in the same order: " + workers))
+        << result.text();
+    EXPECT_TRUE(result.has_line("ok    workers with the same bits as the first: " + workers)) << result.text();
+  }
+}
+
+TEST(cuda_many_gpus, chunks_may_be_empty) {
+  for (const std::string count : {"1", "2", "6", "7", "8"}) {
+    const auto result = run("cuda_many_gpus", {"--workers", "7", "--count", count});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+  }
+}
+
+TEST(cuda_many_gpus, one_device_is_enough) {
+  const auto result = run("cuda_many_gpus", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("4 workers, devices: 1")) << result.text();
+}
+
+TEST(cuda_many_gpus, gives_the_same_result_again_and_again) {
+  // Large chunks, so that a copy that did not wait for the neighbour would come too early.
+  for (int round = 0; round < 5; ++round) {
+    const auto result = run("cuda_many_gpus", {"--workers", "4", "--count", "20000000"});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,65 @@
+// The program's statistics for several seeds, how evenly its numbers are spread, and that they depend on the seed
+// alone.
+
+#include "06_gpu/cuda_random/uniform.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// Exit code of a recipe that found no device.
+constexpr int skipped = 77;
+
+TEST(cuda_random, the_statistics_hold_for_other_seeds_and_counts) {
+  for (const std::string seed : {"0", "2", "12345", "1000000000"}) {
+    for (const std::string count : {"10000", "100001", "3000000"}) {
+      const auto result = run("cuda_random", {"--seed", seed, "--count", count});
+      if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+      EXPECT_EQ(result.exit_code, 0) << result.text();
+    }
+  }
+}
+
+/// How far the numbers are from being spread evenly over 100 bins of equal width. For random numbers it is about 99 on
+/// average, and above 200 in less than one of ten million cases.
+double chi_squared(const std::vector<double>& numbers) {
+  std::array<double, 100> bins{};
+  for (const double number : numbers) ++bins[std::min(static_cast<int>(number * 100), 99)];
+  const double expected = static_cast<double>(numbers.size()) / bins.size();
+  double sum = 0;
+  for (const double found : bins) sum += (found - expected) * (found - expected) / expected;
+  return sum;
+}
+
+TEST(uniform_numbers, are_spread_evenly) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const unsigned seed : {0U, 1U, 2U, 12345U, 1'000'000'000U}) {
+    EXPECT_LT(chi_squared(uniform_numbers(seed, 100'000)), 200) << seed;
+  }
+}
+
+TEST(cuda_random, prints_ten_numbers_which_the_seed_alone_decides) {
+  const auto first = run("cuda_random"), again = run("cuda_random", {"--blocks", "7"});
+  if (first.exit_code == skipped) GTEST_SKIP() << first.err[0];
+  const auto numbers = first.captures("^the first ten:((?: [01]\\.\\d{4}){10})$");
+  ASSERT_EQ(numbers.size(), 1U) << first.text();
+  EXPECT_EQ(first.out, again.out);
+  const auto other = run("cuda_random", {"--seed", "2"});
+  EXPECT_NE(numbers, other.captures("^the first ten:((?: [01]\\.\\d{4}){10})$")) << other.text();
+  EXPECT_NE(first.captures("^pi is about (.+)$"), other.captures("^pi is about (.+)$"));
+}
+
+TEST(cuda_random, more_points_come_nearer_to_pi) {
+  const auto result = run("cuda_random", {"--count", "30000000"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto pi = result.captures("^pi is about (.+)$");
+  ASSERT_EQ(pi.size(), 1U) << result.text();
+  EXPECT_NEAR(std::stod(pi[0]), 3.1416, 0.003);  // eight times the standard error, and the rounding
+}
+
+}  // namespace

@@ -1,0 +1,157 @@
+// The program's output; compiling, the cache, and what the driver does with a kernel, from inside.
+
+#include "06_gpu/cuda_runtime_compilation/code_cache.hpp"
+
+#include <bit>
+#include <cstdint>
+
+#include "cuda_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+using testing::HasSubstr;
+
+const std::string multiply_text = R"(extern "C" __global__ void multiply(const float* a, const float* b, float* dest) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  dest[i] = a[i] * b[i];
+})";
+
+/// A kernel that is loaded, and launched with pointers for arguments.
+class Loaded {
+ public:
+  Loaded(const std::string& text, const char* name) {
+    const std::string code = compile(text, "test.cu", gpu::architecture());
+    DRIVER_CHECK(gpu::driver().cuModuleLoadData(&module_, code.data()));
+    DRIVER_CHECK(gpu::driver().cuModuleGetFunction(&kernel_, module_, name));
+  }
+  ~Loaded() { gpu::driver().cuModuleUnload(module_); }
+
+  template <typename... Pointers>
+  void launch(unsigned blocks, unsigned threads, Pointers... pointers) {
+    void* arguments[] = {&pointers...};
+    DRIVER_CHECK(gpu::driver().cuLaunchKernel(kernel_, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr));
+  }
+
+ private:
+  CUmodule module_ = nullptr;
+  CUfunction kernel_ = nullptr;
+};
+
+std::vector<float> random_numbers(unsigned seed, unsigned count) {
+  std::vector<float> numbers(count);
+  for (unsigned i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, i);
+  return numbers;
+}
+
+TEST(cuda_runtime_compilation, without_a_device_compiles_and_is_skipped_with_a_reason) {
+  const auto result = run("cuda_runtime_compilation", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_EQ(result.exit_code, 77) << result.text();
+  EXPECT_TRUE(result.has_line("ok    the second request got the code of the first: yes")) << result.text();
+  EXPECT_TRUE(
+      result.has_line(R"(ok    message about a mistake: multiply.cu(4): error: identifier "prodct" is undefined)"))
+      << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], HasSubstr("skipped, no CUDA device: "));
+}
+
+TEST(cuda_runtime_compilation, every_product_is_right_at_every_count) {
+  for (const std::string count : {"1", "255", "256", "257", "400", "100001"}) {
+    const auto result = run("cuda_runtime_compilation", {"--count", count});
+    if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    every product is the one that the processor computes: yes"));
+  }
+}
+
+TEST(cuda_runtime_compilation, takes_less_time_from_the_cache) {
+  const auto result = run("cuda_runtime_compilation");
+  const auto compiling = result.captures("^compiled in ([0-9.]+) ms");
+  const auto finding = result.captures("found in the cache in ([0-9.]+) ms$");
+  ASSERT_EQ(compiling.size(), 1U) << result.text();
+  ASSERT_EQ(finding.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(finding[0]), std::stod(compiling[0]));
+}
+
+TEST(compile, makes_an_elf_file_with_the_kernels_name) {
+  const std::string code = compile(multiply_text, "test.cu", "sm_80");
+  EXPECT_TRUE(code.starts_with("\177ELF"));
+  EXPECT_THAT(code, HasSubstr(std::string("multiply\0", 9)));
+}
+
+TEST(compile, changes_the_name_of_a_kernel_that_is_not_extern_c) {
+  const std::string code = compile(multiply_text.substr(11), "test.cu", "sm_80");
+  EXPECT_THAT(code, HasSubstr("_Z8multiplyPKfS0_Pf"));
+}
+
+TEST(compile, makes_other_code_for_another_architecture) {
+  EXPECT_NE(compile(multiply_text, "test.cu", "sm_80"), compile(multiply_text, "test.cu", "sm_90"));
+}
+
+TEST(compile, does_the_same_as_the_chapters_helper) {
+  EXPECT_EQ(compile(multiply_text, "test.cu", "sm_80"), gpu::compile(multiply_text, "test.cu", "sm_80"));
+  EXPECT_THROW(gpu::compile("no kernel", "test.cu", "sm_80"), gpu::CompileError);
+}
+
+TEST(compile, names_each_line_with_a_mistake) {
+  try {
+    compile("int f() { return 1; }\nint g() { return x; }\nint h() { return y; }\n", "test.cu", "sm_80");
+    FAIL() << "accepted";
+  } catch (const gpu::CompileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("test.cu(2): error: identifier \"x\" is undefined"));
+    EXPECT_THAT(error.what(), HasSubstr("test.cu(3): error: identifier \"y\" is undefined"));
+  }
+}
+
+TEST(compile, ends_the_program_for_an_architecture_that_nobody_has) {
+  EXPECT_EXIT(compile(multiply_text, "test.cu", "sm_1"), testing::ExitedWithCode(3), "nvrtc|result");
+}
+
+TEST(code_cache, compiles_each_text_once_for_each_architecture) {
+  CodeCache cache;
+  const std::string& code = cache.code(multiply_text, "test.cu", "sm_80");
+  EXPECT_EQ(&cache.code(multiply_text, "test.cu", "sm_80"), &code);
+  EXPECT_EQ(cache.size(), 1U);
+  EXPECT_NE(&cache.code(multiply_text + "\n", "test.cu", "sm_80"), &code);
+  EXPECT_NE(&cache.code(multiply_text, "test.cu", "sm_90"), &code);
+  EXPECT_EQ(cache.size(), 3U);
+}
+
+TEST(code_cache, keeps_nothing_of_a_text_that_is_refused) {
+  CodeCache cache;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(cache.code("no kernel", "test.cu", "sm_80"), gpu::CompileError);
+  EXPECT_EQ(cache.size(), 0U);
+}
+
+TEST(multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const auto a = random_numbers(1, 401), b = random_numbers(2, 401);
+  const gpu::DeviceArray<float> device_a(a), device_b(b);
+  for (const bool poisoned : {false, true}) {  // what the result held before does not matter
+    gpu::DeviceArray<float> dest(401);
+    poisoned ? dest.poison() : dest.zero();
+    Loaded(multiply_text, "multiply").launch(1, 400, device_a.data(), device_b.data(), dest.data());
+    const auto product = dest.to_host();
+    for (int i = 0; i < 400; ++i) EXPECT_EQ(product[i], a[i] * b[i]);
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(product[400]), poisoned ? 0xFFFFFFFFU : 0U);
+  }
+}
+
+TEST(multiply, a_block_of_more_than_1024_threads_is_refused) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // a forked process cannot use its parent's device
+  gpu::DeviceArray<float> values(2048);
+  const float* input = values.data();
+  EXPECT_EXIT(Loaded(multiply_text, "multiply").launch(1, 1025, input, input, values.data()),
+              testing::ExitedWithCode(3), "cuLaunchKernel.*invalid argument");
+}
+
+TEST(driver, does_not_find_a_kernel_under_its_name_in_the_text_if_it_is_not_extern_c) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(Loaded(multiply_text.substr(11), "multiply"), testing::ExitedWithCode(3),
+              "cuModuleGetFunction.*not found");
+}
+
+}  // namespace

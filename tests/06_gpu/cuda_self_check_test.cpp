@@ -1,0 +1,108 @@
+// Opening libraries in the process, and the program seen from outside. Catalogue: 6.C4, 6.9, 8.C15, 8.10.
+
+#include "06_gpu/cuda_self_check/library.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+constexpr int skipped = 77;
+
+TEST(cuda_self_check, a_library_that_is_there_is_opened_and_known_by_its_file) {
+  const Handle library = open_library("cudart");  // this test is linked with it
+  ASSERT_TRUE(library);
+  EXPECT_TRUE(std::filesystem::exists(file_of(library))) << file_of(library);
+  EXPECT_THAT(file_of(library), testing::HasSubstr("libcudart.so"));
+  EXPECT_NE((function_of<int(int*)>(library, "cudaGetDeviceCount")), nullptr);
+  EXPECT_EQ(function_of<int(int*)>(library, "noSuchFunction"), nullptr);
+}
+
+TEST(cuda_self_check, a_name_that_ends_in_the_major_version_is_found) {
+  const Handle library = open_library("c");  // glibc: libc.so is no library but a text for the linker, if it is there
+  ASSERT_TRUE(library);
+  EXPECT_THAT(file_of(library), testing::HasSubstr("libc.so.6"));
+}
+
+TEST(cuda_self_check, a_library_that_is_not_there_gives_null) {
+  EXPECT_FALSE(open_library("no_such_library"));
+  EXPECT_FALSE(open_library(""));
+}
+
+TEST(cuda_self_check, a_library_without_a_version_function_is_of_unknown_version) {
+  const Handle library = open_library("cudart");
+  ASSERT_TRUE(library);
+  EXPECT_EQ(version_of(library, "cudart"), "unknown");
+}
+
+TEST(cuda_self_check, versions_are_what_the_library_says) {
+  const Handle curand = open_library("curand"), nvrtc = open_library("nvrtc");
+  if (!curand || !nvrtc) GTEST_SKIP() << "libcurand or libnvrtc is not installed";
+  EXPECT_THAT(version_of(curand, "curand"), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  const auto version = function_of<int(int*, int*)>(nvrtc, "nvrtcVersion");
+  int major = 0, minor = 0;
+  ASSERT_NE(version, nullptr);
+  ASSERT_EQ(version(&major, &minor), 0);
+  EXPECT_EQ(version_of(nvrtc, "nvrtc"), std::to_string(major) + "." + std::to_string(minor));
+}
+
+TEST(cuda_self_check, a_closed_library_is_gone_however_often_it_is_opened) {
+  for (int round = 0; round < 20; ++round) {
+    std::string file;
+    {
+      const Handle library = open_library("nvrtc");
+      if (!library) GTEST_SKIP() << "libnvrtc is not installed";
+      file = file_of(library);
+      EXPECT_NE(Handle(dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD)), nullptr) << file;  // only if it is open already
+    }
+    ASSERT_EQ(dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD), nullptr) << file;
+  }
+}
+
+TEST(cuda_self_check, looks_for_the_five_libraries_in_order) {
+  const auto result = run("cuda_self_check");
+  const std::vector<std::string> names = {"cublas", "cusparse", "cufft", "curand", "nvrtc"};
+  EXPECT_EQ(result.captures("lib(\\w+) can be opened: "), names) << result.text();
+}
+
+TEST(cuda_self_check, a_missing_library_is_named_and_makes_it_fail_with_or_without_a_device) {
+  const auto result = run("cuda_self_check", {"--libraries", "curand no_such_library nvrtc"});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  libno_such_library can be opened: no, expected yes")) << result.text();
+  EXPECT_EQ(result.lines_with("add the library's folder to LD_LIBRARY_PATH$").size(), 1U) << result.text();
+  EXPECT_EQ(result.captures("lib(\\w+) can be opened: ").size(), 3U) << result.text();
+  EXPECT_FALSE(result.has_line("PASSED")) << result.text();
+}
+
+TEST(cuda_self_check, without_a_device_it_has_not_passed) {
+  const auto result = run("cuda_self_check", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_FALSE(result.has_line("PASSED")) << result.text();
+  EXPECT_TRUE(result.has_line("no kernel was run")) << result.text();
+  if (result.lines_with("^FAIL").empty()) {
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("cuda_self_check: skipped, no CUDA device: "));
+  } else {
+    EXPECT_EQ(result.exit_code, 1) << result.text();
+  }
+}
+
+TEST(cuda_self_check, the_summary_agrees_with_the_list_and_the_exit_code_with_the_summary) {
+  const auto result = run("cuda_self_check", {"--libraries", "nvrtc"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto supported = result.captures("^(\\d+)/\\d+ devices are supported$");
+  const auto found = result.captures("^\\d+/(\\d+) devices are supported$");
+  ASSERT_EQ(supported.size() + found.size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("^      device #\\d+: .*compute capability \\d+\\.\\d+").size(), std::stoul(found[0]));
+  EXPECT_EQ(result.lines_with("\\[SUPPORTED\\]$").size(), std::stoul(supported[0])) << result.text();
+  EXPECT_EQ(result.exit_code == 0, result.has_line("PASSED")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    devices that run a kernel: " + found[0])) << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+}  // namespace

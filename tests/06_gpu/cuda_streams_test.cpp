@@ -1,0 +1,110 @@
+// The program's output, and Stream from inside: order, waiting at the end of the scope, and a host that goes on.
+
+#include <cstring>
+#include <latch>
+#include <stdexcept>
+#include <vector>
+
+#include "06_gpu/cuda_streams/stream.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(cuda_streams, results_are_right_for_any_number_of_chunks) {
+  for (const std::string chunks : {"1", "2", "3", "7", "32"}) {
+    const auto result = run("cuda_streams", {"--count", "1000003", "--chunks", chunks, "--steps", "10"});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    wrong results with one stream: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    wrong results with one stream per chunk: 0")) << result.text();
+    EXPECT_EQ(result.lines_with("^  chunk \\d+ [iko.]{60}$").size(), 2 * std::stoul(chunks)) << result.text();
+  }
+}
+
+TEST(cuda_streams, the_smallest_size_and_no_steps_work) {
+  const auto result = run("cuda_streams", {"--count", "1000", "--chunks", "32", "--steps", "0"});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other) {
+  const auto result = run("cuda_streams", {"--chunks", "4"});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  const auto pictures = result.captures("^  chunk \\d+ ([iko.]{60})$");  // without the word "chunk" before them
+  ASSERT_EQ(pictures.size(), 8U) << result.text();
+  for (int chunk = 0; chunk < 3; ++chunk) {  // a column may be shared by the end of one and the start of the next
+    EXPECT_LE(pictures[chunk].find_last_of("iko"), pictures[chunk + 1].find_first_of("iko")) << result.text();
+  }
+}
+
+bool device_here() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+}
+
+/// Two bytes of the device and two of the host.
+struct Bytes {
+  Bytes() : host(2) {
+    CUDA_CHECK(cudaMalloc(&device, 2));
+    std::memset(host.begin(), 0, 2);
+  }
+  ~Bytes() { cudaFree(device); }
+  char* device = nullptr;
+  PinnedArray<char> host;
+};
+
+void wait_for(void* latch) { static_cast<std::latch*>(latch)->wait(); }
+
+TEST(stream, runs_its_work_in_order) {
+  if (!device_here()) GTEST_SKIP() << "no device";
+  Bytes bytes;
+  for (int round = 0; round < 100; ++round) {
+    Stream stream;
+    CUDA_CHECK(cudaMemsetAsync(bytes.device, 1, 2, stream));
+    CUDA_CHECK(cudaMemsetAsync(bytes.device, round, 1, stream));
+    CUDA_CHECK(cudaMemcpyAsync(bytes.host.begin(), bytes.device, 2, cudaMemcpyDeviceToHost, stream));
+    stream.synchronize();
+    ASSERT_EQ(bytes.host.begin()[0], round);
+    ASSERT_EQ(bytes.host.begin()[1], 1);
+  }
+}
+
+TEST(stream, the_host_goes_on_while_the_device_is_held_up) {
+  if (!device_here()) GTEST_SKIP() << "no device";
+  Bytes bytes;
+  Stream stream;
+  std::latch may_go_on(1);
+  CUDA_CHECK(cudaLaunchHostFunc(stream, wait_for, &may_go_on));
+  CUDA_CHECK(cudaMemsetAsync(bytes.device, 7, 2, stream));
+  CUDA_CHECK(cudaMemcpyAsync(bytes.host.begin(), bytes.device, 2, cudaMemcpyDeviceToHost, stream));
+  EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+  cudaGetLastError();
+  EXPECT_EQ(bytes.host.begin()[0], 0);
+  may_go_on.count_down();
+  stream.synchronize();
+  EXPECT_EQ(bytes.host.begin()[0], 7);
+}
+
+TEST(stream, the_end_of_its_scope_waits_also_for_an_exception) {
+  if (!device_here()) GTEST_SKIP() << "no device";
+  constexpr std::size_t size = 64 << 20;
+  PinnedArray<char> host(size);
+  char* device = nullptr;
+  CUDA_CHECK(cudaMalloc(&device, size));
+  for (const bool leave_by_exception : {false, true}) {
+    std::memset(host.begin(), 0, size);
+    try {
+      Stream stream;
+      CUDA_CHECK(cudaMemsetAsync(device, 9, size, stream));
+      CUDA_CHECK(cudaMemcpyAsync(host.begin(), device, size, cudaMemcpyDeviceToHost, stream));
+      if (leave_by_exception) throw std::runtime_error("left early");
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(host.end()[-1], 9);
+  }
+  CUDA_CHECK(cudaFree(device));
+}
+
+}  // namespace

@@ -1,0 +1,123 @@
+// The formula for a thread's number with every coordinate of many grids, on the host and beside the library's number on
+// the device, and the program seen from outside. Catalogue: 6.C3, 8.C6, B2.5, B2.10.
+
+#include "06_gpu/cuda_thread_index/thread_rank.cuh"
+
+#include <cooperative_groups.h>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cuda_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+constexpr int skipped = 77;
+
+/// Calls visit(position) for every position of the box, x fastest.
+template <typename Visit>
+void for_each_position(dim3 box, Visit visit) {
+  for (unsigned z = 0; z < box.z; ++z) {
+    for (unsigned y = 0; y < box.y; ++y) {
+      for (unsigned x = 0; x < box.x; ++x) visit(uint3{x, y, z});
+    }
+  }
+}
+
+TEST(thread_rank, positions_of_a_box_are_numbered_with_x_fastest) {
+  EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{0, 0, 0}), 0U);
+  EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{3, 0, 0}), 3U);
+  EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{0, 1, 0}), 4U);
+  EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{0, 0, 1}), 12U);
+  EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{3, 2, 1}), 23U);
+}
+
+TEST(thread_rank, thread_5_of_block_2_of_256_is_thread_517) {
+  EXPECT_EQ(rank_in_grid(dim3(4), dim3(256), uint3{2, 0, 0}, uint3{5, 0, 0}), 517U);
+}
+
+TEST(thread_rank, numbers_the_threads_block_by_block_without_a_gap) {
+  for (const dim3 grid : {dim3(1), dim3(7), dim3(3, 2), dim3(2, 3, 4)}) {
+    for (const dim3 block : {dim3(1), dim3(256), dim3(8, 4), dim3(4, 2, 3)}) {
+      unsigned expected = 0;
+      for_each_position(grid, [&](uint3 block_index) {
+        for_each_position(block, [&](uint3 thread_index) {
+          ASSERT_EQ(rank_in_grid(grid, block, block_index, thread_index), expected);
+          ++expected;
+        });
+      });
+      EXPECT_EQ(expected, grid.x * grid.y * grid.z * block.x * block.y * block.z);
+    }
+  }
+}
+
+/// Every thread writes its number, as the library knows it, to the place that our formula gives for it.
+__global__ void write_ranks(unsigned* ranks) {
+  const auto rank = static_cast<unsigned>(cooperative_groups::this_grid().thread_rank());
+  ranks[rank_in_grid(gridDim, blockDim, blockIdx, threadIdx)] = rank;
+}
+
+TEST(thread_rank, formula_and_library_agree_on_the_device) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no device";
+  const dim3 grid(4, 3, 2), block(5, 4, 3);  // 24 blocks of 60 threads
+  gpu::DeviceArray<unsigned> ranks(24 * 60);
+  ranks.poison();
+  write_ranks<<<grid, block>>>(ranks.data());
+  CUDA_CHECK(cudaGetLastError());
+  std::vector<unsigned> expected(24 * 60);
+  std::iota(expected.begin(), expected.end(), 0U);
+  EXPECT_EQ(ranks.to_host(), expected);
+}
+
+/// Runs the program with these three numbers; every element has to be visited once.
+void expect_all_visited(unsigned width, unsigned height, unsigned depth) {
+  const auto result = run("cuda_thread_index", {"--width", std::to_string(width), "--height", std::to_string(height),
+                                                "--depth", std::to_string(depth)});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  const std::string row = std::to_string(width), picture = std::to_string(width * height),
+                    box = std::to_string(width * height * depth);
+  EXPECT_TRUE(result.has_line("ok    elements of a row visited once: " + row)) << result.text();
+  EXPECT_TRUE(result.has_line("ok    elements of a picture visited once: " + picture)) << result.text();
+  EXPECT_TRUE(result.has_line("ok    elements of a box visited once: " + box)) << result.text();
+  EXPECT_TRUE(result.has_line("ok    ... by 4 blocks in strides: " + box)) << result.text();
+}
+
+TEST(cuda_thread_index, every_element_is_visited_once_by_default) { expect_all_visited(1000, 30, 5); }
+
+TEST(cuda_thread_index, fewer_elements_than_threads_of_a_block) { expect_all_visited(1, 1, 1); }
+
+TEST(cuda_thread_index, exactly_whole_blocks) { expect_all_visited(256, 16, 4); }
+
+TEST(cuda_thread_index, one_less_than_whole_blocks) { expect_all_visited(255, 15, 3); }
+
+TEST(cuda_thread_index, one_more_than_whole_blocks) { expect_all_visited(257, 17, 5); }
+
+TEST(cuda_thread_index, a_high_picture_and_a_wide_one) {
+  expect_all_visited(3, 1000, 2);
+  if (!IsSkipped()) expect_all_visited(10'000, 2, 10);
+}
+
+TEST(cuda_thread_index, is_clean_under_compute_sanitizer) {
+  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
+  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
+  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
+    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
+                                        test_support::bin() + "/cuda_thread_index", "--width", "300"});
+    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
+    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
+  }
+}
+
+TEST(cuda_thread_index_no_block, gives_all_visits_to_the_first_block) {
+  const auto result = run("cuda_thread_index_no_block");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_TRUE(result.has_line("256 elements with four visits, 744 elements without a visit")) << result.text();
+}
+
+}  // namespace

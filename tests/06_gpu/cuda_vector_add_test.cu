@@ -1,0 +1,101 @@
+// Vector addition on a GPU: its kernel in the process, the program and its bench seen from outside. Catalogue: B3.C1,
+// B3.1.
+
+#define main cuda_vector_add_main  // the kernel stands in the program's file, and the test has a main() of its own
+#include "06_gpu/cuda_vector_add/cuda_vector_add.cu"
+#undef main
+
+#include <filesystem>
+#include <string>
+
+#include "cuda_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// Exit code of a recipe that found no device.
+constexpr int skipped = 77;
+
+const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
+
+TEST(cuda_vector_add, without_a_device_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_vector_add", "cuda_vector_add_bench", "cuda_vector_add_no_guard"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr(program + ": skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_vector_add, threads_without_an_element_write_nothing) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no device";
+  for (const int count : {0, 1, 255, 256, 257, 1000}) {
+    constexpr int allocated = 1024;  // as many elements as there are threads
+    const gpu::DeviceArray<float> ones(std::vector<float>(allocated, 1));
+    gpu::DeviceArray<float> sum(std::vector<float>(allocated, -1));
+    add<<<4, 256>>>(ones.data(), ones.data(), sum.data(), count);
+    CUDA_CHECK(cudaGetLastError());
+    std::vector<float> expected(allocated, -1);
+    std::fill_n(expected.begin(), count, 2.0F);
+    EXPECT_EQ(sum.to_host(), expected) << count;
+  }
+}
+
+TEST(cuda_vector_add, every_sum_is_right_and_the_blocks_are_rounded_up) {
+  const std::vector<std::pair<int, int>> counts_and_blocks = {
+      {1, 1}, {255, 1}, {256, 1}, {257, 2}, {1'000'000, 3907}, {1'048'576, 4096}, {1'048'577, 4097}};
+  for (const auto& [count, blocks] : counts_and_blocks) {
+    const auto result = run("cuda_vector_add", {"--count", std::to_string(count)});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.out, (std::vector<std::string>{std::to_string(blocks) + " blocks of 256 threads for " +
+                                                        std::to_string(count) + " elements",
+                                                    "ok    every sum is the one that the processor computes: yes"}));
+  }
+}
+
+TEST(cuda_vector_add, four_per_thread_and_the_library_are_right_at_every_remainder) {
+  for (const std::string count : {"1", "3", "4", "5", "3071", "3072", "3073", "1000002", "1000003"}) {
+    const auto result = run("cuda_vector_add_bench", {"--count", count}, {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    right sums, one element per thread: " + count)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    right sums, four elements per thread: " + count)) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    right sums, (cub|thrust)::.*: " + count + "$").size(), 1U) << result.text();
+  }
+}
+
+TEST(cuda_vector_add, a_refused_call_names_itself_the_error_and_the_line) {
+  // Three arrays of 256 GiB.
+  const auto result = run("cuda_vector_add_bench", {"--count", "68719476736"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::ContainsRegex("cudaMalloc.*out of memory \\(cuda_memory.hpp:[0-9]+\\)"));
+}
+
+TEST(cuda_vector_add, is_clean_under_compute_sanitizer) {
+  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
+  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
+    // 10001 elements leave 239 threads of the last block without one: memcheck sees a missing bounds check.
+    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
+                                        test_support::bin() + "/cuda_vector_add", "--count", "10001"});
+    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
+    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
+  }
+}
+
+TEST(cuda_vector_add, the_bench_is_clean_under_memcheck) {
+  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
+  const auto result = run(sanitizer,
+                          {"--tool", "memcheck", "--error-exitcode", "9",
+                           test_support::bin() + "/cuda_vector_add_bench", "--count", "10003"},
+                          {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
+  if (result.exit_code == skipped) GTEST_SKIP() << "no device";
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+}  // namespace

@@ -1,0 +1,52 @@
+// The program seen from outside.
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// Exit code of a recipe that found no device.
+constexpr int skipped = 77;
+
+TEST(cuda_warp_divergence, without_a_device_it_is_skipped_with_a_reason) {
+  const auto result = run("cuda_warp_divergence", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_EQ(result.exit_code, skipped) << result.text();
+  EXPECT_TRUE(result.out.empty()) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::HasSubstr("cuda_warp_divergence: skipped, no CUDA device: "));
+}
+
+TEST(cuda_warp_divergence, results_and_warps_are_right_whatever_the_length) {
+  for (const std::string steps : {"200", "1000", "5000"}) {
+    const auto result = run("cuda_warp_divergence", {"--steps", steps});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    threads with a wrong result: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    threads of an 8 x 4 x 4 block that are not in warp (x + 8 y + 32 z) / 32: 0"))
+        << result.text();
+  }
+}
+
+TEST(cuda_warp_divergence, every_way_within_a_warp_is_a_pass_of_its_own_and_whole_warps_cost_nothing) {
+  // Cycles that one multiprocessor counts while it runs one block: another program on the machine does not change them.
+  const auto result = run("cuda_warp_divergence", {"--steps", "5000"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto ways = result.captures("^ *(\\d+) +[\\d.]+ x +[\\d.]+ x$");
+  const auto within = result.captures("^ *\\d+ +([\\d.]+) x +[\\d.]+ x$");
+  const auto by_warps = result.captures("^ *\\d+ +[\\d.]+ x +([\\d.]+) x$");
+  ASSERT_EQ(ways, (std::vector<std::string>{"1", "2", "4", "8", "16", "32"})) << result.text();
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    EXPECT_NEAR(std::stod(within[i]), std::stod(ways[i]), 0.25 * std::stod(ways[i])) << result.text();
+    EXPECT_NEAR(std::stod(by_warps[i]), 1, 0.5) << result.text();
+  }
+}
+
+TEST(cuda_warp_divergence, the_pitfall_counts_half) {
+  const auto result = run("cuda_warp_divergence_vote");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("16 of 32 positive numbers were counted")) << result.text();
+}
+
+}  // namespace
