@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -42,7 +43,9 @@ inline std::string error_text(cl_int error) {
     NAME_OF(CL_INVALID_KERNEL_NAME);
     NAME_OF(CL_INVALID_ARG_SIZE);
     NAME_OF(CL_INVALID_KERNEL_ARGS);
+    NAME_OF(CL_INVALID_WORK_DIMENSION);
     NAME_OF(CL_INVALID_WORK_GROUP_SIZE);
+    NAME_OF(CL_INVALID_WORK_ITEM_SIZE);
     NAME_OF(CL_INVALID_BUFFER_SIZE);
 #undef NAME_OF
     default:
@@ -99,10 +102,27 @@ inline std::vector<cl::Device> devices() {
   return found;
 }
 
-/// The exit code of a program without a device, which it says: skipped, unless a check made on the host has failed.
-inline int without_device(const cookbook::Checks& checks) {
+/// The device that the option `--device N` names, as devices() numbers them; none if the machine has no device. Ends
+/// the program with exit code 2 if there are devices, but not so many.
+inline std::optional<cl::Device> chosen_device(std::size_t number) {
+  const std::vector<cl::Device> found = devices();
+  if (found.empty()) return std::nullopt;
+  if (number >= found.size()) {
+    cookbook::complain(fmt::format("--device {}: there are {}, numbered from 0", number, found.size()));
+    std::exit(2);
+  }
+  return found[number];
+}
+
+/// The exit code of a program without a device, skipped, after a line that says why.
+inline int without_device() {
   cookbook::complain("skipped, no OpenCL device: install a driver, such as pocl-opencl-icd for the processor");
-  return checks.passed() ? skipped : checks.exit_code();
+  return skipped;
+}
+
+/// The same for a program that has made checks on the host: 1 if one of them has failed.
+inline int without_device(const cookbook::Checks& checks) {
+  return checks.passed() ? without_device() : checks.exit_code();
 }
 
 /// The kernel file of that name in the folder of `source`, for which a program gives its own __FILE__. So kernels are

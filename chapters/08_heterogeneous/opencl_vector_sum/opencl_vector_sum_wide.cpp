@@ -1,7 +1,7 @@
-// Vector sum with integers of the wrong width
+// Pitfall: integers of another width
 //
 // The host's vectors hold 64-bit integers, as NumPy's do by default on Linux; the kernel's int has 32 bits. Nobody
-// compares the two: a buffer is bytes. The 100 work-items see the 64-bit numbers as pairs of 32-bit ones and add the
+// compares the two: a buffer is bytes. The 100 work-items see the 64-bit numbers as pairs of 32-bit ones, and add the
 // first 50 pairs. As the numbers are small and not negative, these 50 sums are right; the others are never computed.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum_wide.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum_wide
@@ -12,33 +12,30 @@
 #include <cstdint>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "five_objects.hpp"
 
 int main() {
   const std::vector<cl::Device> devices = opencl::devices();
-  if (devices.empty()) return opencl::skipped;
-  const cl::Context context = CHECK_CL(cl::Context(devices[0]));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, devices[0]));
-  const std::string source = opencl::read_kernels(opencl::beside(__FILE__, "vector_sum.cl"));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(opencl::build(context, source), "vector_sum"));
+  if (devices.empty()) return opencl::without_device();
+  FiveObjects five{devices[0], opencl::read_kernels(opencl::beside(__FILE__, "vector_sum.cl"))};
 
   constexpr cl_uint count = 100;
   constexpr std::size_t bytes = count * sizeof(std::int64_t);
-  std::vector<std::int64_t> a(count), b(count), sum(count, -1);  // the fault: cl_int is what the kernel has
+  std::vector<std::int64_t> a(count), b(count), sum(count, -1);  // wrong: cl_int is what the kernel has
   for (cl_uint i = 0; i < count; ++i) {
     a[i] = i;
     b[i] = 99 - i;
   }
-  const cl::Buffer device_a = CHECK_CL(cl::Buffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, a.data()));
-  const cl::Buffer device_b = CHECK_CL(cl::Buffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, b.data()));
-  const cl::Buffer device_sum =
-      CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, sum.data()));
-  CHECK_CL(kernel.setArg(0, device_a));
-  CHECK_CL(kernel.setArg(1, device_b));
-  CHECK_CL(kernel.setArg(2, device_sum));
-  CHECK_CL(kernel.setArg(3, count));
-  CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count)));
-  CHECK_CL(queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, bytes, sum.data()));
+  const cl_mem_flags copy = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+  const cl::Buffer device_a = CHECK_CL(cl::Buffer(five.context, copy, bytes, a.data()));
+  const cl::Buffer device_b = CHECK_CL(cl::Buffer(five.context, copy, bytes, b.data()));
+  const cl::Buffer device_sum = CHECK_CL(cl::Buffer(five.context, copy, bytes, sum.data()));
+  CHECK_CL(five.kernel.setArg(0, device_a));
+  CHECK_CL(five.kernel.setArg(1, device_b));
+  CHECK_CL(five.kernel.setArg(2, device_sum));
+  CHECK_CL(five.kernel.setArg(3, count));
+  CHECK_CL(five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(count)));
+  CHECK_CL(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, bytes, sum.data()));
 
   const auto right = std::count(sum.begin(), sum.end(), 99);
   cookbook::println("right sums: {} of {}; sum 49 is {}, sum 50 is {}", right, count, sum[49], sum[50]);

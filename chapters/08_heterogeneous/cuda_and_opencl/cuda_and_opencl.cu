@@ -1,0 +1,124 @@
+// CUDA and OpenCL side by side
+//
+// Three kernels, written once (kernels.cl), run by CUDA and by OpenCL. The kernels differ in a few words only, which
+// macros replace; the two functions of the host, by_cuda and by_opencl, show where the two systems are less alike. Both
+// results must have the same bits. Without a CUDA device, OpenCL is compared with the host alone.
+//
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
+// Run:     cuda_and_opencl [--count N] [--device N]
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "check_cuda.hpp"
+#include "cookbook/options.hpp"
+#include "kernels.cl"
+#include "opencl_check.hpp"
+
+namespace {
+
+using Values = std::vector<float>;
+using CudaKernel = void(const float* a, const float* b, float* result, int count);
+
+/// The kernel was compiled with this program; a launch takes the number of groups, and its arguments in parentheses.
+Values by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups) {
+  const std::size_t bytes = a.size() * sizeof(float);
+  Values result(a.size(), std::numeric_limits<float>::quiet_NaN());  // so that an unwritten element is noticed
+  float *device_a = nullptr, *device_b = nullptr, *device_result = nullptr;
+  CHECK_CUDA(cudaMalloc(&device_a, bytes));
+  CHECK_CUDA(cudaMalloc(&device_b, bytes));
+  CHECK_CUDA(cudaMalloc(&device_result, bytes));
+  CHECK_CUDA(cudaMemcpy(device_a, a.data(), bytes, cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaMemcpy(device_b, b.data(), bytes, cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaMemcpy(device_result, result.data(), bytes, cudaMemcpyHostToDevice));
+  kernel<<<groups, group_items>>>(device_a, device_b, device_result, static_cast<int>(a.size()));
+  CHECK_CUDA(cudaGetLastError());
+  CHECK_CUDA(cudaMemcpy(result.data(), device_result, bytes, cudaMemcpyDeviceToHost));
+  for (float* memory : {device_a, device_b, device_result}) CHECK_CUDA(cudaFree(memory));
+  return result;
+}
+
+/// Any device of any maker; the kernel is compiled now, and its arguments are set one by one. The global range is the
+/// number of work-items, in all groups together.
+Values by_opencl(const cl::Device& device, const char* name, const Values& a, const Values& b, int groups) {
+  const std::size_t bytes = a.size() * sizeof(float);
+  const cl::Context context = CHECK_CL(cl::Context(device));
+  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));
+  const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "kernels.cl")));
+  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, name));
+
+  Values result(a.size(), std::numeric_limits<float>::quiet_NaN());
+  const auto buffer_of = [&](const Values& values) {
+    return CHECK_CL(
+        cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<float*>(values.data())));
+  };
+  const cl::Buffer device_a = buffer_of(a), device_b = buffer_of(b), device_result = buffer_of(result);
+  CHECK_CL(kernel.setArg(0, device_a));
+  CHECK_CL(kernel.setArg(1, device_b));
+  CHECK_CL(kernel.setArg(2, device_result));
+  CHECK_CL(kernel.setArg(3, static_cast<cl_int>(a.size())));
+  CHECK_CL(
+      queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * group_items), cl::NDRange(group_items)));
+  CHECK_CL(queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
+  return result;
+}
+
+/// The first `count` elements that are not the same; a NaN is equal to nothing.
+int different(const Values& one, const Values& other, std::size_t count) {
+  int found = 0;
+  for (std::size_t i = 0; i < count; ++i) found += !(one[i] == other[i]);
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int count = 100'000;
+  std::size_t number = 0;
+  cookbook::Options options("Run the same three kernels by CUDA and by OpenCL");
+  options.add("count", count, "elements", 1, 10'000'000);
+  options.add("device", number, "number of the OpenCL device, as opencl_devices has it", 0, 63);
+  options.parse(argc, argv);
+
+  std::mt19937 random(8);
+  Values a(count), b(count), sums(count), iterated(count);
+  double exact = 0;
+  for (int i = 0; i < count; ++i) {
+    a[i] = static_cast<float>((random() >> 8) + 1) * 0x1p-25F;  // above 0 and at most 1/2
+    b[i] = static_cast<float>(random() >> 8) * 0x1p-24F;        // at least 0 and below 1
+    sums[i] = a[i] + b[i];
+    exact += double{a[i]} * b[i];
+    iterated[i] = a[i];
+    for (int k = 0; k < iterations; ++k) {
+      iterated[i] = std::fma(-(3 + b[i]) * iterated[i], iterated[i], (3 + b[i]) * iterated[i]);
+    }
+  }
+
+  const int groups = (count + group_items - 1) / group_items;  // one work-item per element
+  const int some = std::min(groups, 64);                       // for the sums: each work-item takes several elements
+  cookbook::Checks checks;
+  checks.that("host: no result is negative", *std::min_element(iterated.begin(), iterated.end()) >= 0);
+  const auto device = opencl::chosen_device(number);
+  if (!device) return opencl::without_device(checks);
+  const Values cl_sums = by_opencl(*device, "add", a, b, groups),
+               cl_dot = by_opencl(*device, "dot_product", a, b, some),
+               cl_iterated = by_opencl(*device, "iterate", a, b, groups);
+  cookbook::println("OpenCL: {}", opencl::name_of(*device));
+  checks.equal("OpenCL and host, different sums", different(cl_sums, sums, count), 0);
+  checks.equal("OpenCL and host, different iterated values", different(cl_iterated, iterated, count), 0);
+  const double dot = std::accumulate(cl_dot.begin(), cl_dot.begin() + some, 0.0);
+  checks.that("OpenCL's dot product is near the exact one", std::abs(dot - exact) <= 1e-6 * exact);
+
+  if (!cuda_device_found()) return checks.passed() ? opencl::skipped : checks.exit_code();
+  cudaDeviceProp gpu;
+  CHECK_CUDA(cudaGetDeviceProperties(&gpu, 0));
+  cookbook::println("CUDA: {}", gpu.name);
+  checks.equal("CUDA and OpenCL, different sums", different(by_cuda(add, a, b, groups), cl_sums, count), 0);
+  checks.equal("CUDA and OpenCL, different sums of products", different(by_cuda(dot_product, a, b, some), cl_dot, some),
+               0);
+  checks.equal("CUDA and OpenCL, different iterated values",
+               different(by_cuda(iterate, a, b, groups), cl_iterated, count), 0);
+  return checks.exit_code();
+}

@@ -1,0 +1,78 @@
+// Processor and device, timed
+//
+// Adds two vectors of 10,000 floats 10,000 times: by one thread, by several threads, and on an OpenCL device. The
+// device is timed by two clocks. Its own clock gives the time of the kernel alone, by an event; the host's clock gives
+// the time from the launch until the sums are back. All three must compute the same sums to the last bit, and the
+// kernel must really do the work that it is timed for.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_benchmark/opencl_benchmark.cpp common/cookbook/*.cpp -lfmt -lOpenCL -pthread -o opencl_benchmark
+// Run:     opencl_benchmark [--count N] [--repeats N] [--device N]
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "repeated_sum.hpp"
+
+namespace {
+
+Vector random_numbers(std::size_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  Vector numbers(count);
+  std::generate(numbers.begin(), numbers.end(), [&] { return uniform(engine); });
+  return numbers;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t count = 10'000, device_number = 0;
+  unsigned repeats = 10'000;
+  cookbook::Options options("Time the same sums on the processor and on a device");
+  options.add("count", count, "elements of each vector", 1, 10'000'000);
+  options.add("repeats", repeats, "how often each sum is computed", 1, 1'000'000);
+  options.add("device", device_number, "number of the device, as opencl_devices has it", 0, 63);
+  options.parse(argc, argv);
+  const std::optional<cl::Device> device = opencl::chosen_device(device_number);
+  if (!device) return opencl::without_device();
+
+  const Vector a = random_numbers(count, 1), b = random_numbers(count, 2);
+  Vector expected(count), by_one(count), by_threads(count), once(count), on_device(count);
+  for (std::size_t i = 0; i < count; ++i) expected[i] = a[i] + b[i];
+  DeviceSum sum(*device, opencl::read_kernels(opencl::beside(__FILE__, "repeated_sum.cl")), a, b);
+  cookbook::println("{} floats, {} bytes per vector, {} additions", count, sum.bytes(), count * repeats);
+
+  const cookbook::Stopwatch one;
+  repeated_sum(a.data(), b.data(), by_one.data(), 0, count, repeats);
+  const double cpu_seconds = one.seconds();
+  cookbook::println("CPU Time: {:.4f} s", cpu_seconds);
+
+  const cookbook::Stopwatch threads;
+  repeated_sum_by_threads(a, b, by_threads, repeats, std::thread::hardware_concurrency());
+  cookbook::println("CPU Time, all hardware threads: {:.4f} s", threads.seconds());
+
+  sum.run(1, once);  // not timed: the first launch takes longer
+  const cookbook::Stopwatch total;
+  const cl::Event event = sum.run(repeats, on_device);
+  const double device_seconds = total.seconds(), kernel_seconds = opencl::seconds_of(event);
+  cookbook::println("{}", opencl::name_of(*device));
+  cookbook::println("Device Kernel Time: {:.4f} s", kernel_seconds);
+  cookbook::println("Device Time: {:.4f} s", device_seconds);
+  cookbook::println("CPU Time / Device Time: {:.2f} x", speed_up(cpu_seconds, device_seconds));
+
+  const std::vector<cl_ulong> times = times_of(event);
+  cookbook::Checks checks;
+  checks.that("sums of one thread are a + b", by_one == expected);
+  checks.that("sums of all threads are a + b", by_threads == expected);
+  checks.that("sums of the device are a + b, after one repetition", once == expected);
+  checks.that("sums of the device are a + b, after all repetitions", on_device == expected);
+  checks.that("queued, submitted, started, ended: in this order", std::is_sorted(times.begin(), times.end()));
+  checks.that("the kernel's time is a part of the device's time",
+              0 < kernel_seconds && kernel_seconds <= device_seconds);
+  return checks.exit_code();
+}

@@ -1,0 +1,83 @@
+/// The same sum many times: on the host by one thread or several, and on a device, timed by two clocks.
+#pragma once
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "opencl_check.hpp"
+#include "opencl_timer.hpp"
+
+using Vector = std::vector<float>;
+
+/// c[i] = a[i] + b[i], `repeats` times for each i from `begin` to `end` - 1. `volatile` keeps the compiler from
+/// removing repetitions.
+inline void repeated_sum(const volatile float* a, const volatile float* b, volatile float* c, std::size_t begin,
+                         std::size_t end, unsigned repeats) {
+  for (std::size_t i = begin; i < end; ++i) {
+    for (unsigned r = 0; r < repeats; ++r) c[i] = a[i] + b[i];
+  }
+}
+
+/// The same with the elements divided among threads.
+inline void repeated_sum_by_threads(const Vector& a, const Vector& b, Vector& c, unsigned repeats,
+                                    std::size_t threads) {
+  std::vector<std::jthread> workers;
+  for (std::size_t t = 0; t < threads; ++t) {
+    const std::size_t begin = a.size() * t / threads, end = a.size() * (t + 1) / threads;
+    workers.emplace_back([&, begin, end] { repeated_sum(a.data(), b.data(), c.data(), begin, end, repeats); });
+  }
+}
+
+/// The same on a device, ready to be run and timed.
+class DeviceSum {
+ public:
+  DeviceSum(const cl::Device& device, const std::string& source, const Vector& a, const Vector& b)
+      : context_(CHECK_CL(cl::Context(device))),
+        queue_(opencl::profiling_queue(context_, device)),
+        kernel_(CHECK_CL(cl::Kernel(opencl::build(context_, source), "repeated_sum"))),
+        count_(a.size()),
+        a_(copy_of(a)),
+        b_(copy_of(b)),
+        c_(CHECK_CL(cl::Buffer(context_, CL_MEM_WRITE_ONLY, bytes()))) {
+    CHECK_CL(kernel_.setArg(0, a_));
+    CHECK_CL(kernel_.setArg(1, b_));
+    CHECK_CL(kernel_.setArg(2, c_));
+    CHECK_CL(kernel_.setArg(3, static_cast<cl_uint>(count_)));
+  }
+
+  std::size_t bytes() const { return count_ * sizeof(float); }
+
+  /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times.
+  cl::Event run(unsigned repeats, Vector& c) {
+    cl::Event kernel;
+    CHECK_CL(kernel_.setArg(4, cl_uint{repeats}));
+    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &kernel));
+    CHECK_CL(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
+    return kernel;
+  }
+
+ private:
+  cl::Buffer copy_of(const Vector& numbers) const {
+    return CHECK_CL(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(float),
+                               const_cast<float*>(numbers.data())));  // only read from
+  }
+
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  cl::Kernel kernel_;
+  std::size_t count_;
+  cl::Buffer a_, b_, c_;
+};
+
+/// When the kernel of an event was queued, submitted to the device, started and ended, in nanoseconds of the device's
+/// clock.
+inline std::vector<cl_ulong> times_of(const cl::Event& event) {
+  return {CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>()),
+          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>()),
+          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
+          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_END>())};
+}
+
+/// How many times as fast a job is that takes `other` seconds as one that takes `first`.
+inline double speed_up(double first, double other) { return first / other; }

@@ -1,0 +1,59 @@
+/// What an OpenCL device says about itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "opencl_check.hpp"
+
+struct DeviceFacts {
+  std::string name;
+  cl_device_type type;
+  cl_uint clock_mhz, compute_units;
+  cl_ulong local_bytes, constant_bytes, global_bytes, buffer_bytes;  ///< the last one: of the largest single buffer
+  std::size_t group_size;                                            ///< work-items in the largest work-group
+  std::string language;                                              ///< version of OpenCL C
+};
+
+inline DeviceFacts facts_of(const cl::Device& device) {
+  return {.name = CHECK_CL(device.getInfo<CL_DEVICE_NAME>()),
+          .type = CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()),
+          .clock_mhz = CHECK_CL(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>()),
+          .compute_units = CHECK_CL(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
+          .local_bytes = CHECK_CL(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
+          .constant_bytes = CHECK_CL(device.getInfo<CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE>()),
+          .global_bytes = CHECK_CL(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
+          .buffer_bytes = CHECK_CL(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
+          .group_size = CHECK_CL(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
+          .language = CHECK_CL(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>())};
+}
+
+/// A number of bytes in GB, MB or KB (powers of 1024) without decimals, in the largest unit that gives at least 1.
+inline std::string size_text(cl_ulong bytes) {
+  const double kilobytes = static_cast<double>(bytes) / 1024;
+  if (kilobytes >= 1024 * 1024) return fmt::format("{:.0f} GB", kilobytes / 1024 / 1024);
+  if (kilobytes >= 1024) return fmt::format("{:.0f} MB", kilobytes / 1024);
+  return fmt::format("{:.0f} KB", kilobytes);
+}
+
+/// The kind of a device. The type is a set of bits: a device can also be the default one of its platform.
+inline std::string type_text(cl_device_type type) {
+  if (type & CL_DEVICE_TYPE_GPU) return "GPU";
+  if (type & CL_DEVICE_TYPE_CPU) return "CPU";
+  return type & CL_DEVICE_TYPE_ACCELERATOR ? "ACCELERATOR" : "CUSTOM";
+}
+
+/// The report of one device, line by line.
+inline std::vector<std::string> report(std::size_t number, const DeviceFacts& facts) {
+  return {std::string(56, '-'),
+          fmt::format("Device {} - Name: {}", number, facts.name),
+          fmt::format("Device - Type: {}", type_text(facts.type)),
+          fmt::format("Device - Max Clock Speed: {} MHz", facts.clock_mhz),
+          fmt::format("Device - Compute Units: {}", facts.compute_units),
+          fmt::format("Device - Local Memory: {}", size_text(facts.local_bytes)),
+          fmt::format("Device - Constant Memory: {}", size_text(facts.constant_bytes)),
+          fmt::format("Device - Global Memory: {}", size_text(facts.global_bytes)),
+          fmt::format("Device - Max Buffer Size: {}", size_text(facts.buffer_bytes)),
+          fmt::format("Device - Max Work Group Size: {}", facts.group_size),
+          fmt::format("Device - Language: {}", facts.language)};
+}

@@ -1,0 +1,62 @@
+/// A kernel made of one expression: what to do with the elements of index i.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "device_vector.hpp"
+#include "opencl_check.hpp"
+
+class Elementwise {
+ public:
+  /// The whole kernel. `parameters` is a list as in OpenCL C, such as "float a, global float* x"; `operation` is what
+  /// to do for index i.
+  static std::string text(const std::string& name, const std::string& parameters, const std::string& operation) {
+    // After the line #line, the compiler's messages name "operation", and count its lines from 1.
+    return "kernel void " + name + "(ulong count, " + parameters + R"() {
+  const size_t i = get_global_id(0);
+  if (i < count) {
+#line 1 "operation"
+)" + operation +
+           R"(;
+  }
+})";
+  }
+
+  /// Compiles the kernel for the device of `queue`. If there is a mistake in it, opencl::build shows the compiler's
+  /// messages and ends the program.
+  Elementwise(cl::CommandQueue queue, const std::string& name, const std::string& parameters,
+              const std::string& operation)
+      : queue_(std::move(queue)) {
+    const cl::Context context = CHECK_CL(queue_.getInfo<CL_QUEUE_CONTEXT>());
+    const cl::Program program = opencl::build(context, text(name, parameters, operation));
+    kernel_ = CHECK_CL(cl::Kernel(program, name.c_str()));
+  }
+
+  /// Starts the kernel for every index of the vectors among the arguments, and returns its event. Throws
+  /// std::invalid_argument if the vectors differ in length.
+  template <typename... Arguments>
+  cl::Event operator()(const Arguments&... arguments) {
+    cl_ulong count = 0;
+    cl_uint position = 1;  // parameter 0 is the count
+    const auto pass = [&](const auto& argument) {
+      if constexpr (requires { argument.buffer(); }) {  // a DeviceVector
+        if (count != 0 && count != argument.size()) throw std::invalid_argument("the vectors differ in length");
+        count = argument.size();
+        CHECK_CL(kernel_.setArg(position++, argument.buffer()));
+      } else {
+        CHECK_CL(kernel_.setArg(position++, argument));
+      }
+    };
+    (pass(arguments), ...);
+    CHECK_CL(kernel_.setArg(0, count));
+    cl::Event event;
+    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count), cl::NullRange, nullptr, &event));
+    return event;
+  }
+
+ private:
+  cl::CommandQueue queue_;
+  cl::Kernel kernel_;
+};

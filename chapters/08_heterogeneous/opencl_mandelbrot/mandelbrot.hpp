@@ -1,0 +1,28 @@
+// The Mandelbrot set: what one pixel costs, and which point of the plane it is. This text is C++ and OpenCL C at the
+// same time: the program includes it, and gives it to the compiler of the device.
+#ifndef __OPENCL_VERSION__
+#include <cmath>
+using std::fma;
+#endif
+
+enum { width = 1536, height = 1024 };
+
+// The number of the first step, from 0 on, after which |z| is 2 or more, with z = 0 at first and z = z * z + c in each
+// step; `limit` if none of so many steps gets there. Each product and the sum that follows it are written as one fused
+// multiply-add, which is rounded once. Otherwise each compiler chooses where to fuse, and host and device may differ.
+static inline int escape_step(float cx, float cy, int limit) {
+  float x = 0, y = 0;
+  for (int step = 0; step < limit; ++step) {
+    const float next_x = fma(x, x, fma(-y, y, cx));  // x * x - y * y + cx
+    y = fma(2 * x, y, cy);                           // 2 * x * y + cy
+    x = next_x;
+    if (fma(x, x, y * y) >= 4) return step;
+  }
+  return limit;
+}
+
+// The value of a pixel: the plane from -2 to 1 and from -1 to 1, in steps of 1/512, which a float holds exactly. The
+// divisions are constants; in OpenCL, others need not be rounded exactly.
+static inline unsigned char pixel(int column, int row, int limit) {
+  return (unsigned char)escape_step(-2 + column * (1 / 512.0f), -1 + row * (1 / 512.0f), limit);
+}

@@ -1,0 +1,59 @@
+// Pitfall: the host waits for the first device before it starts the second
+//
+// The result of the first part is fetched by a read that blocks (CL_TRUE). Only when it returns does the host queue the
+// second part. All elements are right, but at any time one of the two devices is idle. The state of the first command
+// shows it: it is complete before the second one is queued.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_in_turn.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_in_turn
+// Run:     opencl_two_devices_in_turn
+// Symptom: exit 1, prints "the second part was queued when the first was complete"
+
+#include "two_devices.hpp"
+
+namespace {
+
+struct Part {
+  explicit Part(const cl::Device& device)
+      : context(CHECK_CL(cl::Context(device))),
+        queue(CHECK_CL(cl::CommandQueue(context, device))),
+        program(opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
+        kernel(CHECK_CL(cl::Kernel(program, "iterate"))) {}
+
+  cl::Context context;
+  cl::CommandQueue queue;
+  cl::Program program;
+  cl::Kernel kernel;
+};
+
+constexpr std::size_t elements = 100'000, half = elements / 2;
+
+/// Computes one half of the elements and fetches it.
+cl::Event compute(Part& part, std::size_t first, float* to) {
+  const cl::Buffer buffer = CHECK_CL(cl::Buffer(part.context, CL_MEM_WRITE_ONLY, half * sizeof(float)));
+  CHECK_CL(part.kernel.setArg(0, buffer));
+  CHECK_CL(part.kernel.setArg(1, 1.0F / elements));
+  CHECK_CL(part.kernel.setArg(2, 1'000));
+  cl::Event kernel_done;
+  CHECK_CL(part.queue.enqueueNDRangeKernel(part.kernel, cl::NDRange(first), cl::NDRange(half), cl::NullRange, nullptr,
+                                           &kernel_done));
+  CHECK_CL(
+      part.queue.enqueueReadBuffer(buffer, CL_TRUE, 0, half * sizeof(float), to));  // wrong: CL_FALSE, and wait later
+  return kernel_done;
+}
+
+}  // namespace
+
+int main() {
+  const std::vector<cl::Device> devices = opencl::devices();
+  if (devices.empty()) return opencl::without_device();
+  const auto [device_a, device_b] = two_devices(devices.front(), devices.back());
+  Part first(device_a), second(device_b);
+  std::vector<float> values(elements);
+
+  const cl::Event of_first = compute(first, 0, values.data());
+  const bool complete = CHECK_CL(of_first.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>()) == CL_COMPLETE;
+  compute(second, half, values.data() + half);
+  if (!complete) return 0;
+  cookbook::println("the second part was queued when the first was complete");
+  return 1;
+}

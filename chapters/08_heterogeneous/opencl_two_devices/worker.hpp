@@ -1,0 +1,60 @@
+/// One of the devices that share a job, and its part of it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "cookbook/measure.hpp"
+#include "opencl_check.hpp"
+
+/// How many of `elements` the first of two devices should get, so that both end at the same time; at least one for
+/// each. The speeds are in elements per second. Needs two elements or more.
+inline std::size_t share_of_first(std::size_t elements, double speed_of_first, double speed_of_second) {
+  const double share = static_cast<double>(elements) * speed_of_first / (speed_of_first + speed_of_second);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(share + 0.5), 1, elements - 1);
+}
+
+/// A device with a context and a command queue of its own, so that the other one may have another driver.
+class Worker {
+ public:
+  /// For a job of so many elements, each with so many iterations.
+  Worker(const cl::Device& device, std::size_t elements, int times)
+      : context_(CHECK_CL(cl::Context(device))),
+        queue_(CHECK_CL(cl::CommandQueue(context_, device))),
+        program_(opencl::build(context_, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
+        kernel_(CHECK_CL(cl::Kernel(program_, "iterate"))),
+        part_(CHECK_CL(cl::Buffer(context_, CL_MEM_WRITE_ONLY, elements * sizeof(float)))) {
+    CHECK_CL(kernel_.setArg(0, part_));
+    CHECK_CL(kernel_.setArg(1, 1 / static_cast<float>(elements)));
+    CHECK_CL(kernel_.setArg(2, times));
+  }
+
+  /// Starts to compute `count` elements from `first` on, and to copy them to `to`; does not wait.
+  void start(std::size_t first, std::size_t count, float* to) {
+    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
+    CHECK_CL(queue_.enqueueReadBuffer(part_, CL_FALSE, 0, count * sizeof(float), to));
+    CHECK_CL(queue_.flush());  // hands both commands to the device now, not when somebody waits for them
+  }
+
+  void wait() { CHECK_CL(queue_.finish()); }
+
+  /// Elements per second, copies included, by a trial with the first `count` elements.
+  double speed(std::size_t count) {
+    std::vector<float> unused(count);
+    double seconds = 0;
+    for (int run = 0; run < 2; ++run) {  // the first run is a warm-up; many drivers finish their compilation in it
+      const cookbook::Stopwatch watch;
+      start(0, count, unused.data());
+      wait();
+      seconds = watch.seconds();
+    }
+    return static_cast<double>(count) / seconds;
+  }
+
+ private:
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  cl::Program program_;
+  cl::Kernel kernel_;
+  cl::Buffer part_;
+};

@@ -1,0 +1,18 @@
+// Writes down the number of each work-item's group, and the work-item's number within the group. A range of one or two
+// dimensions has size 1 in those that it does not have.
+kernel void where_am_i(global int* group, global int* item) {
+  const size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+  const size_t i = (z * get_global_size(1) + y) * get_global_size(0) + x;
+  group[i] = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
+  item[i] = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
+}
+
+// A job whose parts differ in size: work-item i makes i steps of a random number generator. With `even`, all make the
+// same number of steps, half of `count`.
+kernel void make_steps(global uint* result, uint count, uint even) {
+  const uint i = get_global_id(0);
+  if (i >= count) return;
+  uint number = 1;
+  for (uint steps = even ? count / 2 : i; steps > 0; --steps) number = number * 1664525u + 1013904223u;
+  result[i] = number;
+}

@@ -1,0 +1,52 @@
+/// Running kernels over ranges of one to three dimensions, in work-groups of a given shape.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "opencl_check.hpp"
+
+/// Sizes in the dimensions 0, 1 and 2.
+using Shape = std::array<int, 3>;
+
+inline int volume(const Shape& shape) { return shape[0] * shape[1] * shape[2]; }
+
+/// For each work-item, in the order of x, then y, then z: its group's number, and its own number within the group.
+struct GroupMap {
+  std::vector<cl_int> group, item;
+  bool operator==(const GroupMap&) const = default;
+};
+
+/// The map that the work-items of a device write. Throws cl::Error if the device refuses groups of this shape.
+inline GroupMap map_on_device(cl::CommandQueue& queue, const cl::Program& program, const Shape& range,
+                              const Shape& shape) {
+  const cl::Context context = CHECK_CL(queue.getInfo<CL_QUEUE_CONTEXT>());
+  GroupMap map{std::vector<cl_int>(volume(range), -1), std::vector<cl_int>(volume(range), -1)};
+  const std::size_t bytes = map.group.size() * sizeof(cl_int);
+  const cl_mem_flags copy = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+  const cl::Buffer group = CHECK_CL(cl::Buffer(context, copy, bytes, map.group.data()));
+  const cl::Buffer item = CHECK_CL(cl::Buffer(context, copy, bytes, map.item.data()));
+  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "where_am_i"));
+  CHECK_CL(kernel.setArg(0, group));
+  CHECK_CL(kernel.setArg(1, item));
+  queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(range[0], range[1], range[2]),
+                             cl::NDRange(shape[0], shape[1], shape[2]));
+  CHECK_CL(queue.enqueueReadBuffer(group, CL_TRUE, 0, bytes, map.group.data()));
+  CHECK_CL(queue.enqueueReadBuffer(item, CL_TRUE, 0, bytes, map.item.data()));
+  return map;
+}
+
+/// The map that follows from the rule: in each dimension, group id = global id / size, local id = global id % size.
+inline GroupMap map_by_rule(const Shape& range, const Shape& shape) {
+  GroupMap map;
+  const Shape groups = {range[0] / shape[0], range[1] / shape[1], range[2] / shape[2]};
+  for (int z = 0; z < range[2]; ++z) {
+    for (int y = 0; y < range[1]; ++y) {
+      for (int x = 0; x < range[0]; ++x) {
+        map.group.push_back((z / shape[2] * groups[1] + y / shape[1]) * groups[0] + x / shape[0]);
+        map.item.push_back((z % shape[2] * shape[1] + y % shape[1]) * shape[0] + x % shape[0]);
+      }
+    }
+  }
+  return map;
+}

@@ -1,0 +1,133 @@
+// The report of platforms and devices. Catalogue: 6.12, 8.5.
+
+#include "08_heterogeneous/opencl_devices/device_report.hpp"
+
+#include <set>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(opencl_devices, reports_nine_properties_and_more_of_every_device) {
+  const auto result = run("opencl_devices");
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+
+  std::vector<cl::Platform> platforms;
+  cl::Platform::get(&platforms);
+  std::size_t with_devices = 0;
+  for (const cl::Platform& platform : platforms) {
+    std::vector<cl::Device> devices;
+    platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    with_devices += !devices.empty();
+  }
+  EXPECT_EQ(result.lines_with("^={60}$").size(), with_devices) << result.text();
+  for (const char* property : {"Name", "Vendor", "Version", "Profile"}) {
+    EXPECT_EQ(result.lines_with(fmt::format("^Platform - {}: .", property)).size(), with_devices) << property;
+  }
+
+  const std::size_t devices = opencl::devices().size();
+  EXPECT_EQ(result.lines_with("^ {4}-{56}$").size(), devices) << result.text();
+  for (const char* line : {"Device [0-9]+ - Name: .+", "Device - Type: (GPU|CPU|ACCELERATOR|CUSTOM)",
+                           "Device - Max Clock Speed: [0-9]+ MHz", "Device - Compute Units: [1-9][0-9]*",
+                           "Device - Local Memory: [1-9][0-9]* [KMG]B", "Device - Constant Memory: [1-9][0-9]* [KMG]B",
+                           "Device - Global Memory: [1-9][0-9]* [KMG]B", "Device - Max Buffer Size: [1-9][0-9]* [KMG]B",
+                           "Device - Max Work Group Size: [1-9][0-9]*", "Device - Language: OpenCL C .+"}) {
+    EXPECT_EQ(result.lines_with(fmt::format("^ {{4}}{}$", line)).size(), devices) << line << "\n" << result.text();
+  }
+  const auto numbers = result.captures("^ {4}Device ([0-9]+) - Name");
+  EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), devices) << "two devices have the same number";
+}
+
+TEST(opencl_devices, prints_what_the_devices_say) {
+  const auto devices = opencl::devices();
+  for (std::size_t number = 0; number < devices.size(); ++number) {
+    const auto result = run("opencl_devices", {"--device", std::to_string(number)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with(" - Name: ").size(), 2U) << "one platform and one device\n" << result.text();
+    cl_ulong global = 0, buffer = 0, local = 0;
+    std::size_t group = 0;
+    clGetDeviceInfo(devices[number](), CL_DEVICE_GLOBAL_MEM_SIZE, sizeof global, &global, nullptr);
+    clGetDeviceInfo(devices[number](), CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof buffer, &buffer, nullptr);
+    clGetDeviceInfo(devices[number](), CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
+    clGetDeviceInfo(devices[number](), CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, nullptr);
+    EXPECT_TRUE(result.has_line("    Device - Global Memory: " + size_text(global))) << result.text();
+    EXPECT_TRUE(result.has_line("    Device - Max Buffer Size: " + size_text(buffer))) << result.text();
+    EXPECT_TRUE(result.has_line("    Device - Local Memory: " + size_text(local))) << result.text();
+    EXPECT_TRUE(result.has_line("    Device - Max Work Group Size: " + std::to_string(group))) << result.text();
+  }
+}
+
+TEST(opencl_devices, gpus_come_first) {
+  bool gpus_are_over = false;
+  for (const cl::Device& device : opencl::devices()) {
+    const bool gpu = type_text(device.getInfo<CL_DEVICE_TYPE>()) == "GPU";
+    EXPECT_FALSE(gpu && gpus_are_over);
+    gpus_are_over = !gpu;
+  }
+}
+
+TEST(opencl_devices, without_a_driver_it_says_so_and_is_skipped) {
+  const auto result =
+      run("opencl_devices", {}, {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}}});
+  EXPECT_EQ(result.exit_code, opencl::skipped) << result.text();
+  EXPECT_EQ(result.out.size(), 1U) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::HasSubstr("opencl_devices: skipped, no OpenCL device: "));
+}
+
+TEST(opencl_devices, without_a_driver_a_failed_check_is_no_skip) {
+  const auto result =
+      run("opencl_devices", {},
+          {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}, {"COOKBOOK_FAULT", "1"}}});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+}
+
+TEST(opencl_devices, a_device_that_is_not_there_is_refused) {
+  const auto result = run("opencl_devices", {"--device", "63"});
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::ContainsRegex("--device 63: there are [0-9]+, numbered from 0"));
+}
+
+TEST(device_report, sizes_are_whole_numbers_of_the_largest_unit) {
+  EXPECT_EQ(size_text(49'152), "48 KB");
+  EXPECT_EQ(size_text(2'147'483'648), "2 GB");
+  EXPECT_EQ(size_text(536'870'912), "512 MB");  // the book's program would print 0 GB for some less
+  EXPECT_EQ(size_text(1'073'741'823), "1024 MB");
+  EXPECT_EQ(size_text(150'754'820'096), "140 GB");
+}
+
+TEST(device_report, names_the_type_whatever_bits_come_with_it) {
+  EXPECT_EQ(type_text(CL_DEVICE_TYPE_CPU), "CPU");
+  EXPECT_EQ(type_text(CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT), "GPU");
+  EXPECT_EQ(type_text(CL_DEVICE_TYPE_ACCELERATOR), "ACCELERATOR");
+  EXPECT_EQ(type_text(CL_DEVICE_TYPE_CUSTOM), "CUSTOM");
+}
+
+TEST(device_report, has_the_devices_that_the_book_shows) {
+  const auto lines = report(0, {.name = "GeForce 840M",
+                                .type = CL_DEVICE_TYPE_GPU,
+                                .clock_mhz = 1124,
+                                .compute_units = 3,
+                                .local_bytes = 48 << 10,
+                                .constant_bytes = 64 << 10,
+                                .global_bytes = 2ULL << 30,
+                                .buffer_bytes = 512 << 20,
+                                .group_size = 1024,
+                                .language = "OpenCL C 1.2 "});
+  EXPECT_EQ(lines[1], "Device 0 - Name: GeForce 840M");
+  EXPECT_EQ(lines[2], "Device - Type: GPU");
+  EXPECT_EQ(lines[3], "Device - Max Clock Speed: 1124 MHz");
+  EXPECT_EQ(lines[4], "Device - Compute Units: 3");
+  EXPECT_EQ(lines[5], "Device - Local Memory: 48 KB");
+  EXPECT_EQ(lines[6], "Device - Constant Memory: 64 KB");
+  EXPECT_EQ(lines[7], "Device - Global Memory: 2 GB");
+  EXPECT_EQ(lines[8], "Device - Max Buffer Size: 512 MB");
+  EXPECT_EQ(lines[9], "Device - Max Work Group Size: 1024");
+}
+
+}  // namespace

@@ -1,0 +1,102 @@
+// The program's output for many sizes, and the kernels' attribute.
+
+#include "08_heterogeneous/opencl_matrix_product/products.hpp"
+
+#include <unistd.h>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::bin;
+using test_support::run;
+
+const std::string folder = std::string(__FILE__).substr(0, std::string(__FILE__).rfind("/tests/")) +
+                           "/chapters/08_heterogeneous/opencl_matrix_product/";
+
+TEST(opencl_matrix_product, every_step_has_the_bits_of_the_processor_at_every_size) {
+  // Multiples of the tiles, one more, one less, smaller than any tile.
+  for (const int size : {1, 16, 31, 127, 128, 203}) {
+    const auto result = run("opencl_matrix_product", {"--size", std::to_string(size)});
+    EXPECT_TRUE(result.has_line("ok    processor, elements that are far from the exact ones: 0")) << result.text();
+    if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    for (const Step& step : steps) {
+      EXPECT_TRUE(result.has_line(
+          fmt::format("ok    {}, elements of {} that differ from the processor's: 0", step.name, size * size)))
+          << result.text();
+    }
+  }
+}
+
+TEST(products, small_whole_numbers_are_exact) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context = CHECK_CL(cl::Context(*device));
+  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Program program = opencl::build(context, opencl::read_kernels(folder + "products.cl"));
+  const int n = 130;
+  Matrix a(n * n), b(n * n), expected(n * n), c(n * n);
+  for (int i = 0; i < n * n; ++i) {
+    a[i] = static_cast<float>(i % 17 - 8);
+    b[i] = static_cast<float>(i % 13 - 6);
+  }
+  for (int row = 0; row < n; ++row) {
+    for (int column = 0; column < n; ++column) {
+      for (int k = 0; k < n; ++k) expected[row * n + column] += a[row * n + k] * b[k * n + column];
+    }
+  }
+  const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b), device_c = buffer_of(context, c);
+  for (const Step& step : steps) {
+    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, step.kernel));
+    start_product(queue, kernel, step, device_a, device_b, device_c, n);
+    CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    EXPECT_EQ(c, expected) << step.name;
+    std::fill(c.begin(), c.end(), 0.0F);
+    CHECK_CL(queue.enqueueWriteBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+  }
+}
+
+TEST(products, groups_of_another_size_are_refused) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context = CHECK_CL(cl::Context(*device));
+  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Program program = opencl::build(context, opencl::read_kernels(folder + "products.cl"));
+  const cl::Buffer matrix = buffer_of(context, Matrix(32 * 32));
+  for (const Step& step : steps) {
+    if (step.items != 16) continue;  // uses no tiles
+    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, step.kernel));
+    for (const cl_uint index : {0U, 1U, 2U}) CHECK_CL(kernel.setArg(index, matrix));
+    CHECK_CL(kernel.setArg(3, 32));
+    try {
+      queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(32, 32), cl::NDRange(8, 8));
+      ADD_FAILURE() << step.name << " was started with groups of 8 x 8";
+    } catch (const cl::Error& error) {
+      EXPECT_EQ(error.err(), CL_INVALID_WORK_GROUP_SIZE) << step.name;
+    }
+  }
+}
+
+TEST(opencl_matrix_product, without_a_device_checks_the_processor_and_is_skipped_with_a_reason) {
+  const auto result = run("opencl_matrix_product", {},
+                          {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}}});
+  EXPECT_EQ(result.exit_code, opencl::skipped) << result.text();
+  EXPECT_EQ(result.out.size(), 1U) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::HasSubstr("opencl_matrix_product: skipped, no OpenCL device: "));
+}
+
+TEST(opencl_matrix_product, is_clean_under_oclgrind) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
+#endif
+  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  const auto result = run("/usr/bin/oclgrind", {"--data-races", bin() + "/opencl_matrix_product", "--size", "19"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^on Oclgrind").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^ok ").size(), 5U) << result.text();
+  EXPECT_THAT(result.err, testing::IsEmpty());
+}
+
+}  // namespace

@@ -1,0 +1,128 @@
+// The rule of ids against every device, and the program's output. Catalogue: 8.C13.
+
+#include "08_heterogeneous/opencl_work_groups/work_groups.hpp"
+
+#include <unistd.h>
+
+#include <set>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::bin;
+using test_support::run;
+
+const std::string source =
+    opencl::read_kernels(opencl::beside(__FILE__, "../../chapters/08_heterogeneous/opencl_work_groups/work_groups.cl"));
+
+TEST(map_by_rule, numbers_groups_and_items_from_zero_without_gaps) {
+  const GroupMap line = map_by_rule({6, 1, 1}, {2, 1, 1});
+  EXPECT_EQ(line.group, (std::vector<cl_int>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(line.item, (std::vector<cl_int>{0, 1, 0, 1, 0, 1}));
+  const GroupMap square = map_by_rule({4, 2, 1}, {2, 2, 1});
+  EXPECT_EQ(square.group, (std::vector<cl_int>{0, 0, 1, 1, 0, 0, 1, 1}));
+  EXPECT_EQ(square.item, (std::vector<cl_int>{0, 1, 0, 1, 2, 3, 2, 3}));
+  const GroupMap box = map_by_rule({2, 2, 4}, {1, 2, 2});
+  EXPECT_EQ(box.group, (std::vector<cl_int>{0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3}));
+  EXPECT_EQ(box.item, (std::vector<cl_int>{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}));
+}
+
+TEST(map_on_device, follows_the_rule_in_one_two_and_three_dimensions) {
+  for (const cl::Device& device : opencl::devices()) {
+    const cl::Context context(device);
+    cl::CommandQueue queue(context, device);
+    const cl::Program program = opencl::build(context, source);
+    for (const auto& [range, shape] : {std::pair<Shape, Shape>{{1, 1, 1}, {1, 1, 1}},
+                                       {{100, 1, 1}, {25, 1, 1}},
+                                       {{12, 6, 1}, {4, 3, 1}},
+                                       {{12, 6, 1}, {1, 6, 1}},
+                                       {{2, 30, 1}, {2, 5, 1}},
+                                       {{3, 4, 10}, {3, 2, 5}},
+                                       {{5, 1, 7}, {5, 1, 1}}}) {
+      const GroupMap map = map_on_device(queue, program, range, shape);
+      EXPECT_EQ(map.group, map_by_rule(range, shape).group) << range[0] << "x" << range[1] << "x" << range[2];
+      EXPECT_EQ(map.item, map_by_rule(range, shape).item) << range[0] << "x" << range[1] << "x" << range[2];
+    }
+  }
+}
+
+TEST(map_on_device, refuses_groups_that_do_not_divide_the_range_or_are_too_large) {
+  for (const cl::Device& device : opencl::devices()) {
+    const cl::Context context(device);
+    cl::CommandQueue queue(context, device);
+    const cl::Program program = opencl::build(context, source);
+    EXPECT_THROW(map_on_device(queue, program, {12, 6, 1}, {5, 3, 1}), cl::Error);
+    EXPECT_THROW(map_on_device(queue, program, {12, 6, 1}, {4, 4, 1}), cl::Error);
+    EXPECT_THROW(map_on_device(queue, program, {1 << 14, 4, 1}, {1 << 14, 4, 1}), cl::Error);
+  }
+}
+
+TEST(opencl_work_groups, prints_a_picture_of_the_groups) {
+  const auto result = run("opencl_work_groups");
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^ 0  0  0  0  1  1  1  1  2  2  2  2$").size(), 3U) << result.text();
+  EXPECT_EQ(result.lines_with("^ 3  3  3  3  4  4  4  4  5  5  5  5$").size(), 3U) << result.text();
+}
+
+TEST(opencl_work_groups, groups_may_have_any_shape_that_divides_the_range) {
+  for (const char* columns : {"1", "2", "6", "12"}) {
+    for (const char* rows : {"1", "2", "6"}) {
+      const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows});
+      if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      std::set<std::string> groups;
+      for (const std::string& line : result.lines_with("^( ?[0-9]+ *){12}$")) {
+        std::istringstream numbers(line);
+        for (std::string number; numbers >> number;) groups.insert(number);
+      }
+      EXPECT_EQ(groups.size(), 72U / std::stoul(columns) / std::stoul(rows)) << result.text();
+    }
+  }
+}
+
+TEST(opencl_work_groups, other_shapes_are_refused) {
+  for (const auto& [columns, rows] : {std::pair("5", "3"), std::pair("4", "4"), std::pair("1048576", "1")}) {
+    const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows});
+    if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::ContainsRegex("clEnqueueNDRangeKernel: CL_INVALID_WORK_(GROUP|ITEM)_SIZE "
+                                                      "\\(opencl_work_groups.cpp:[0-9]+\\)"));
+  }
+}
+
+TEST(make_steps, is_the_same_for_even_and_uneven_parts) {
+  for (const cl::Device& device : opencl::devices()) {
+    const cl::Context context(device);
+    cl::CommandQueue queue(context, device);
+    cl::Kernel kernel(opencl::build(context, source), "make_steps");
+    constexpr cl_uint count = 100;
+    std::vector<cl_uint> numbers(count, 0), expected(count, 1);
+    for (cl_uint i = 1; i < count; ++i) expected[i] = expected[i - 1] * 1664525 + 1013904223;
+    const cl::Buffer result(context, CL_MEM_READ_WRITE, count * sizeof(cl_uint));
+    for (const cl_uint even : {0U, 1U}) {
+      kernel.setArg(0, result);
+      kernel.setArg(1, count);
+      kernel.setArg(2, even);
+      queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count), cl::NDRange(10));
+      queue.enqueueReadBuffer(result, CL_TRUE, 0, count * sizeof(cl_uint), numbers.data());
+      EXPECT_EQ(numbers, even ? std::vector<cl_uint>(count, expected[50]) : expected);
+    }
+  }
+}
+
+TEST(opencl_work_groups, is_clean_under_oclgrind) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
+#endif
+  const std::string oclgrind = "/usr/bin/oclgrind";
+  if (access(oclgrind.c_str(), X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  const auto result = run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_work_groups"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^Oclgrind").size(), 1U) << result.text();
+  EXPECT_TRUE(result.err.empty()) << result.text();
+}
+
+}  // namespace
