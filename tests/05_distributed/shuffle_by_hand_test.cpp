@@ -16,29 +16,10 @@ using test_support::run_ranks;
 using testing::ElementsAre;
 
 TEST(shuffle_by_hand, the_nine_clauses_whatever_the_number_of_ranks) {
-  for (const int ranks : {1, 2, 3, 7}) {
-    const auto result = run_ranks(ranks, "shuffle_by_hand", {"--top", "100"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(list_of(result), all_by_count) << ranks;
-    EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    different words, added up over the ranks: 18")) << result.text();
-  }
+  expect_the_nine_clauses("shuffle_by_hand", "different words, added up over the ranks");
 }
 
-TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) {
-  const Folder folder;
-  const auto file = folder.path / "text";
-  for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
-    write(file, random_text(bytes, different, bytes));
-    const Lines expected = counts_of_coreutils(folder, file);
-    ASSERT_GT(expected.size(), 20U);
-    for (const int ranks : {2, 3}) {
-      const auto result = run_ranks(ranks, "shuffle_by_hand", {"--file", file, "--top", "1000000"});
-      ASSERT_EQ(result.exit_code, 0);
-      EXPECT_TRUE(list_of(result) == expected) << ranks << ' ' << bytes;
-    }
-  }
-}
+TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("shuffle_by_hand"); }
 
 TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
   const Folder folder;

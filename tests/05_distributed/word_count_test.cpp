@@ -21,29 +21,10 @@ using test_support::run_ranks;
 using testing::ElementsAre;
 
 TEST(word_count, the_nine_clauses_whatever_the_number_of_ranks) {
-  for (const int ranks : {1, 2, 3, 7}) {
-    const auto result = run_ranks(ranks, "word_count", {"--top", "100"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(list_of(result), all_by_count) << ranks;
-    EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    different words: 18")) << result.text();
-  }
+  expect_the_nine_clauses("word_count", "different words");
 }
 
-TEST(word_count, counts_as_coreutils_do_word_by_word) {
-  const Folder folder;
-  const auto file = folder.path / "text";
-  for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
-    write(file, random_text(bytes, different, bytes));
-    const Lines expected = counts_of_coreutils(folder, file);
-    ASSERT_GT(expected.size(), 20U);
-    for (const int ranks : {2, 3}) {
-      const auto result = run_ranks(ranks, "word_count", {"--file", file, "--top", "1000000"});
-      ASSERT_EQ(result.exit_code, 0);
-      EXPECT_TRUE(list_of(result) == expected) << ranks << ' ' << bytes;
-    }
-  }
-}
+TEST(word_count, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("word_count"); }
 
 TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
   const Folder folder;

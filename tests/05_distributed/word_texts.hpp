@@ -53,6 +53,34 @@ inline Lines counts_of_coreutils(const test_support::Folder& folder, const std::
   return lines;
 }
 
+/// The program finds the known counts of the nine clauses on any number of ranks, and says so in the line
+/// "ok    <different>: 18".
+inline void expect_the_nine_clauses(const std::string& program, const std::string& different) {
+  for (const int ranks : {1, 2, 3, 7}) {
+    const auto result = test_support::run_ranks(ranks, program, {"--top", "100"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(list_of(result), all_by_count) << ranks;
+    EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    " + different + ": 18")) << result.text();
+  }
+}
+
+/// The program counts a short and a long random text as coreutils do.
+inline void expect_the_counts_of_coreutils(const std::string& program) {
+  const test_support::Folder folder;
+  const auto file = folder.path / "text";
+  for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
+    write(file, random_text(bytes, different, bytes));
+    const Lines expected = counts_of_coreutils(folder, file);
+    ASSERT_GT(expected.size(), 20U);
+    for (const int ranks : {2, 3}) {
+      const auto result = test_support::run_ranks(ranks, program, {"--file", file, "--top", "1000000"});
+      ASSERT_EQ(result.exit_code, 0);
+      EXPECT_TRUE(list_of(result) == expected) << ranks << ' ' << bytes;
+    }
+  }
+}
+
 inline std::string one_word_200000_times() {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += "The ";
