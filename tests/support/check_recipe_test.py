@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The generic tests of a recipe must be able to fail: each is given a recipe that is right, and ones that lie."""
+import os
 import pathlib
 import stat
 import subprocess
@@ -165,6 +166,32 @@ class Page(Case):
         block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
         self.assertEqual(self.page_faults("$ scripts/run recipe\n" + block, "$ GREETING=hello build/bin/recipe\nhello\n"), [])
 
+    def test_command_by_mpirun(self):
+        self.script('echo "an mpirun of this test: $*"\n', "mpirun")
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+        os.environ["PATH"] = f"{self.build / 'bin'}:{os.environ['PATH']}"
+        block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
+        program = self.build / "bin" / "recipe"
+        self.assertEqual(self.page_faults(
+            "$ scripts/run recipe\n" + block,
+            "$ mpirun -n 3 build/bin/recipe --items 2\n"
+            f"an mpirun of this test: --quiet --allow-run-as-root --oversubscribe -n 3 {program} --items 2\n"), [])
+
+    def test_command_by_mpirun_that_no_test_can_run(self):
+        for command in ("mpirun build/bin/recipe", "mpirun -n 0 build/bin/recipe", "mpirun -n x build/bin/recipe",
+                        "mpirun -n 3", "mpirun -n 3 recipe", "mpirun -n 3 ../bin/recipe"):
+            self.assertTrue(any("no test can run" in fault for fault in
+                                self.page_faults("$ scripts/run recipe", "$ " + command)), command)
+
+    def test_a_pitfall_by_mpirun_is_not_compared_under_a_sanitizer(self):
+        self.script("echo lost\n", "mpirun")
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+        os.environ["PATH"] = f"{self.build / 'bin'}:{os.environ['PATH']}"
+        (self.recipe.folder / "recipe_pitfall.cpp").write_text('// Pitfall: a\n// Symptom: exit 1, prints "lost"\n')
+        block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
+        self.assertTrue(self.page_faults("$ scripts/run recipe\n" + block, "$ mpirun -n 2 build/bin/recipe_pitfall\nfound\n"))
+        self.assertEqual(list(check_recipe.page_faults(self.recipe, self.build, "thread")), [])
+
     def test_missing_section(self):
         self.assertTrue(self.page_faults("## See also\n", ""))
 
@@ -222,6 +249,16 @@ class Fault(Case):
 
     def test_a_check_that_cannot_fail(self):
         self.script('echo "ok    b: 1"\n[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
+        self.assertTrue(self.faults())
+
+    def test_fewer_checks_than_the_page_shows(self):
+        self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
+        self.write(SOURCE, PAGE.replace("ok    files: 3\n", "ok    files: 3\nok    folders: 1\n"))
+        self.assertTrue(self.faults())
+
+    def test_without_the_bare_run_on_the_page(self):
+        self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\necho "ok    b: 1"\n')
+        self.write(SOURCE, PAGE.replace("$ scripts/run recipe", "$ scripts/run recipe --short"))
         self.assertTrue(self.faults())
 
     def test_no_check_at_all(self):

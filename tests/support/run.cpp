@@ -117,6 +117,17 @@ Result run_parts(const std::string& folder, const std::vector<std::string>& argu
   return run(std::string(COOKBOOK_RECIPES) + "/" + folder + "/run.sh", all, setting);
 }
 
+namespace {
+
+// The OpenCL loader of CUDA's toolkit cuts this variable apart in place when a test uses OpenCL itself, so that a
+// program started afterwards would see the first driver only. This is the variable as it was.
+const std::string opencl_drivers = [] {
+  const char* const drivers = getenv("OCL_ICD_FILENAMES");
+  return std::string(drivers ? drivers : "");
+}();
+
+}  // namespace
+
 Result run(const std::string& name, const std::vector<std::string>& arguments, const Setting& setting) {
   const std::string path = name.find('/') == std::string::npos ? bin() + "/" + name : name;
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
@@ -130,11 +141,13 @@ Result run(const std::string& name, const std::vector<std::string>& arguments, c
   if (child < 0) refused("fork");
   if (child == 0) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed, for example by ctest, leaves no program behind
     // gtest_discover_tests and ctest may ignore it, and an ignored signal stays ignored over exec.
     signal(SIGINT, SIG_DFL);
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
+    if (!opencl_drivers.empty()) setenv("OCL_ICD_FILENAMES", opencl_drivers.c_str(), 1);
     for (const auto& [key, value] : setting.environment) setenv(key.c_str(), value.c_str(), 1);
     execv(path.c_str(), argv.data());
     _exit(127);
