@@ -106,7 +106,8 @@ class Broker {
   [[noreturn]] static void become_broker(const std::string& folder, const sigset_t& blocked) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
-    std::ofstream(folder + "/rabbitmq.conf") << "listeners.tcp.1 = 127.0.0.1:0\n";
+    // Erlang's own form: to read a rabbitmq.conf takes the broker more than a second.
+    std::ofstream(folder + "/rabbitmq.config") << "[{rabbit, [{tcp_listeners, [{\"127.0.0.1\", 0}]}]}].\n";
     std::ofstream(folder + "/plugins") << "[].\n";
     const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
     // Erlang nodes find one another through a daemon (epmd) that would outlive the broker. This one needs none.
@@ -118,7 +119,7 @@ class Broker {
     set("RUNNING_UNDER_SYSTEMD", "true");
     set("HOME", folder);
     set("RABBITMQ_CONF_ENV_FILE", "/dev/null");
-    set("RABBITMQ_CONFIG_FILE", folder + "/rabbitmq.conf");
+    set("RABBITMQ_CONFIG_FILE", folder + "/rabbitmq.config");
     set("RABBITMQ_ENABLED_PLUGINS_FILE", folder + "/plugins");
     set("RABBITMQ_MNESIA_BASE", folder + "/data");
     set("RABBITMQ_LOG_BASE", folder + "/log");

@@ -108,7 +108,7 @@ TEST(jthread, a_second_join_is_refused) {
 
 TEST(jthread, arguments_are_copied_unless_wrapped_in_ref) {
   int copied = 0, referred = 0;
-  std::jthread([](int number) { ++number; }, copied).join();
+  std::jthread([](int number) { EXPECT_EQ(++number, 1); }, copied).join();
   std::jthread([&](const int& number) { EXPECT_NE(&number, &copied); }, copied).join();
   std::jthread([](int& number) { ++number; }, std::ref(referred)).join();
   EXPECT_EQ(copied, 0);

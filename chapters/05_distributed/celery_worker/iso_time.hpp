@@ -43,16 +43,16 @@ inline std::optional<Time> from_iso(const std::string& text) {
     return {};
   }
   const std::string zone = text.substr(static_cast<std::size_t>(length));
-  char sign = '+', end;
+  char sign[2] = "+", end;  // with room for the 0 at its end
   const bool zone_is_right =
       zone.empty() || zone == "Z" ||
-      (std::sscanf(zone.c_str(), "%1[+-]%2d:%2d%c", &sign, &zone_hours, &zone_minutes, &end) == 3);
+      (std::sscanf(zone.c_str(), "%1[+-]%2d:%2d%c", sign, &zone_hours, &zone_minutes, &end) == 3);
   const year_month_day date{year(y), month(m), day(d)};
   if (!zone_is_right || !date.ok() || y < 1970 || y > 2200 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
       !(second >= 0 && second < 61)) {
     return {};
   }
-  const auto offset = (sign == '-' ? -1 : 1) * (hours(zone_hours) + minutes(zone_minutes));
+  const auto offset = (sign[0] == '-' ? -1 : 1) * (hours(zone_hours) + minutes(zone_minutes));
   return sys_days(date) + hours(hour) + minutes(minute) + microseconds(std::llround(second * 1e6)) - offset;
 }
 
