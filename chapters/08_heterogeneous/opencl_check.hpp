@@ -81,8 +81,7 @@ inline std::vector<cl::Device> devices() {
   try {
     cl::Platform::get(&platforms);
   } catch (const cl::Error& error) {
-    constexpr cl_int no_platform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR of the loader
-    if (error.err() != no_platform) refused(error, __FILE__, __LINE__);
+    if (error.err() != CL_PLATFORM_NOT_FOUND_KHR) refused(error, __FILE__, __LINE__);
   }
   std::vector<cl::Device> found;
   for (const bool gpu_wanted : {true, false}) {

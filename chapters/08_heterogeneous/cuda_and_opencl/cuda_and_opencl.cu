@@ -65,7 +65,7 @@ Values by_opencl(const cl::Device& device, const char* name, const Values& a, co
   return result;
 }
 
-/// The first `count` elements that are not the same; a NaN is equal to nothing.
+/// How many of the first `count` elements are not the same; a NaN is equal to nothing.
 int different(const Values& one, const Values& other, std::size_t count) {
   int found = 0;
   for (std::size_t i = 0; i < count; ++i) found += !(one[i] == other[i]);
@@ -97,18 +97,18 @@ int main(int argc, char** argv) {
   }
 
   const int groups = (count + group_items - 1) / group_items;  // one work-item per element
-  const int some = std::min(groups, 64);                       // for the sums: each work-item takes several elements
+  const int dot_groups = std::min(groups, 64);                 // for the sums: each work-item takes several elements
   cookbook::Checks checks;
   checks.that("host: no result is negative", *std::min_element(iterated.begin(), iterated.end()) >= 0);
   const auto device = opencl::chosen_device(number);
   if (!device) return opencl::without_device(checks);
   const Values cl_sums = by_opencl(*device, "add", a, b, groups),
-               cl_dot = by_opencl(*device, "dot_product", a, b, some),
+               cl_dot = by_opencl(*device, "dot_product", a, b, dot_groups),
                cl_iterated = by_opencl(*device, "iterate", a, b, groups);
   cookbook::println("OpenCL: {}", opencl::name_of(*device));
   checks.equal("OpenCL and host, different sums", different(cl_sums, sums, count), 0);
   checks.equal("OpenCL and host, different iterated values", different(cl_iterated, iterated, count), 0);
-  const double dot = std::accumulate(cl_dot.begin(), cl_dot.begin() + some, 0.0);
+  const double dot = std::accumulate(cl_dot.begin(), cl_dot.begin() + dot_groups, 0.0);
   checks.that("OpenCL's dot product is near the exact one", std::abs(dot - exact) <= 1e-6 * exact);
 
   if (!cuda_device_found()) return checks.passed() ? opencl::skipped : checks.exit_code();
@@ -116,8 +116,8 @@ int main(int argc, char** argv) {
   CHECK_CUDA(cudaGetDeviceProperties(&gpu, 0));
   cookbook::println("CUDA: {}", gpu.name);
   checks.equal("CUDA and OpenCL, different sums", different(by_cuda(add, a, b, groups), cl_sums, count), 0);
-  checks.equal("CUDA and OpenCL, different sums of products", different(by_cuda(dot_product, a, b, some), cl_dot, some),
-               0);
+  checks.equal("CUDA and OpenCL, different sums of products",
+               different(by_cuda(dot_product, a, b, dot_groups), cl_dot, dot_groups), 0);
   checks.equal("CUDA and OpenCL, different iterated values",
                different(by_cuda(iterate, a, b, groups), cl_iterated, count), 0);
   return checks.exit_code();

@@ -23,9 +23,9 @@ namespace {
 
 /// The same job with the loops exchanged: all elements, `repeats` times. A store has to be made before the next
 /// repetition begins, but within one the compiler may use vector instructions.
-void whole_vectors(const float* a, const float* b, float* c, std::size_t begin, std::size_t end, unsigned repeats) {
+void whole_vectors(const float* a, const float* b, float* __restrict c, std::size_t begin, std::size_t end,
+                   unsigned repeats) {
   for (unsigned r = 0; r < repeats; ++r) {
-#pragma GCC ivdep
     for (std::size_t i = begin; i < end; ++i) c[i] = a[i] + b[i];
     cookbook::keep(c);
   }

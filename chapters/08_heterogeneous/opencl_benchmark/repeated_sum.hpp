@@ -79,5 +79,5 @@ inline std::vector<cl_ulong> times_of(const cl::Event& event) {
           CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_END>())};
 }
 
-/// How many times as fast a job is that takes `other` seconds as one that takes `first`.
+/// The speed-up from a job that takes `first` seconds to one that takes `other`: above 1 if the other one is faster.
 inline double speed_up(double first, double other) { return first / other; }

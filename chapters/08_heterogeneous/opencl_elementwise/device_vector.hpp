@@ -17,7 +17,7 @@ class DeviceVector {
             CHECK_CL(cl::Buffer(CHECK_CL(queue_.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                 size_ * sizeof(T), const_cast<T*>(numbers.data())))) {}  // only read from
 
-  /// The first `size` elements of a buffer of the queue's context.
+  /// The first `size` elements of a buffer that exists. The measurement needs this, to see floats as float4.
   DeviceVector(cl::CommandQueue queue, std::size_t size, cl::Buffer buffer)
       : queue_(std::move(queue)), size_(size), buffer_(std::move(buffer)) {}
 

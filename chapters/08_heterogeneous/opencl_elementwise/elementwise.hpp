@@ -14,14 +14,13 @@ class Elementwise {
   /// to do for index i.
   static std::string text(const std::string& name, const std::string& parameters, const std::string& operation) {
     // After the line #line, the compiler's messages name "operation", and count its lines from 1.
-    return "kernel void " + name + "(ulong count, " + parameters + R"() {
+    const std::string head = "kernel void " + name + "(ulong count, " + parameters + ") {";
+    const std::string body = R"cl(
   const size_t i = get_global_id(0);
   if (i < count) {
 #line 1 "operation"
-)" + operation +
-           R"(;
-  }
-})";
+)cl";
+    return head + body + operation + ";\n  }\n}";
   }
 
   /// Compiles the kernel for the device of `queue`. If there is a mistake in it, opencl::build shows the compiler's
@@ -41,7 +40,7 @@ class Elementwise {
     cl_ulong count = 0;
     cl_uint position = 1;  // parameter 0 is the count
     const auto pass = [&](const auto& argument) {
-      if constexpr (requires { argument.buffer(); }) {  // a DeviceVector
+      if constexpr (requires { argument.buffer(); }) {  // it is a DeviceVector
         if (count != 0 && count != argument.size()) throw std::invalid_argument("the vectors differ in length");
         count = argument.size();
         CHECK_CL(kernel_.setArg(position++, argument.buffer()));

@@ -8,12 +8,10 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise
 // Run:     opencl_elementwise [--operation TEXT] [--device N] [--ask]
 
-#include <charconv>
-#include <cstdlib>
-#include <iostream>
 #include <string>
 #include <vector>
 
+#include "ask_for_device.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "elementwise.hpp"
@@ -23,27 +21,6 @@ namespace {
 
 constexpr int count = 100;
 const std::string parameters = "global const int* a, global const int* b, global int* c";
-
-/// Shows the devices and reads the number of one, or takes it from the environment; an empty answer means 0. Ends the
-/// program with exit code 2 if there is no device of this number.
-std::size_t ask_for_device() {
-  const std::vector<cl::Device> devices = opencl::devices();
-  std::string answer;
-  if (const char* preset = std::getenv("OPENCL_DEVICE")) {
-    answer = preset;
-  } else {
-    for (std::size_t i = 0; i < devices.size(); ++i) cookbook::println("[{}] {}", i, opencl::name_of(devices[i]));
-    cookbook::println("Choice [0]:");
-    std::getline(std::cin, answer);
-  }
-  if (answer.empty()) return 0;
-  std::size_t number = 0;
-  const char* const end = answer.data() + answer.size();
-  const auto [read_to, error] = std::from_chars(answer.data(), end, number);
-  if (error == std::errc() && read_to == end && number < devices.size()) return number;
-  cookbook::complain(fmt::format("no device '{}': there are {}, numbered from 0", answer, devices.size()));
-  std::exit(2);
-}
 
 }  // namespace
 
@@ -81,6 +58,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < count; ++i) wrong += result[i] != m * host_a[i] + n * host_b[i];
     checks.equal(fmt::format("elements that are not {}a + {}b", m, n), wrong, 0);
   };
+  // These operations are fixed, so that they can be checked whatever --operation is.
   Elementwise sum(queue, "sum", parameters, "c[i] = a[i] + b[i]");
   sum(a, b, c);
   check(1, 1);

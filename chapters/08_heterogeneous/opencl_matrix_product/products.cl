@@ -44,6 +44,7 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void register_blocked(gl
   for (int k = 0; k < n; k += 16) {
     for (int i = item; i < 16 * 128; i += 256) {
       const int row = first_row + i / 16, a_column = k + i % 16, b_row = k + i / 128, column = first_column + i % 128;
+      // Row i % 16 of A's tile has 33 float4; the place in it is i / 16, counted in floats.
       a_floats[i % 16 * 4 * 33 + i / 16] = row < n && a_column < n ? a[row * n + a_column] : 0;
       b_floats[i] = b_row < n && column < n ? b[b_row * n + column] : 0;
     }

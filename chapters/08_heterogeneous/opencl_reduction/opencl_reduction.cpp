@@ -2,7 +2,7 @@
 //
 // An operation on two values, such as a + b, becomes one that combines any number of them. The work-items of a group
 // combine their values as a tree in local memory, with a barrier after each level. Groups cannot wait for one another,
-// so each leaves one value, and a second kernel, which begins when the first has ended, combines these.
+// so each leaves one value, and a second run of the kernel, which begins when the first has ended, combines these.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_reduction/opencl_reduction.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction
 // Run:     opencl_reduction [--count N] [--items N] [--device N]
@@ -35,7 +35,7 @@ std::vector<float> random_floats(std::size_t count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t count = 10'000, items = 256, number = 0;
+  std::size_t count = 100'000, items = 256, number = 0;
   cookbook::Options options("Combine many values into one on an OpenCL device");
   options.add("count", count, "values to combine", 1, 100'000'000);
   options.add("items", items, "work-items per group", 1, 1'024);

@@ -26,7 +26,7 @@ kernel void sum_fours(global const float4* values, uint fours, int pieces, local
   if (item == 0) of_group[get_group_id(0)] = scratch[0];
 }
 
-// The limit: loads all values, and does next to nothing with them.
+// To compare with: loads all values, and does next to nothing with them.
 kernel void read_fours(global const float4* values, uint fours, int pieces, global float* never) {
   const float4 own = sum_of_own(values, fours, pieces);
   if (own.x + own.y + own.z + own.w == 1e9f) *never = 1;  // cannot be, but the compiler does not know: it has to load

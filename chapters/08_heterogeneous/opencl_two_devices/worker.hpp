@@ -10,8 +10,8 @@
 /// How many of `elements` the first of two devices should get, so that both end at the same time; at least one for
 /// each. The speeds are in elements per second. Needs two elements or more.
 inline std::size_t share_of_first(std::size_t elements, double speed_of_first, double speed_of_second) {
-  const double share = static_cast<double>(elements) * speed_of_first / (speed_of_first + speed_of_second);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(share + 0.5), 1, elements - 1);
+  const double exact_share = static_cast<double>(elements) * speed_of_first / (speed_of_first + speed_of_second);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(exact_share + 0.5), 1, elements - 1);
 }
 
 /// A device with a context and a command queue of its own, so that the other one may have another driver.
@@ -42,7 +42,7 @@ class Worker {
   double speed(std::size_t count) {
     std::vector<float> unused(count);
     double seconds = 0;
-    for (int run = 0; run < 2; ++run) {  // the first run is a warm-up; many drivers finish their compilation in it
+    for (int run = 0; run < 2; ++run) {  // the first run is a warm-up; a driver may finish its compilation in it
       const cookbook::Stopwatch watch;
       start(0, count, unused.data());
       wait();

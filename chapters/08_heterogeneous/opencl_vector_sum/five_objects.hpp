@@ -7,10 +7,10 @@
 
 #include "opencl_check.hpp"
 
-/// Made in this order: each one needs those before it.
+/// Device, context, queue, program, kernel: each one needs those before it.
 struct FiveObjects {
   cl::Device device;                                                     ///< the hardware that runs kernels
-  std::string source;                                                    ///< the text of the kernels
+  std::string source;                                                    ///< the kernels' text, for the fourth object
   cl::Context context = CHECK_CL(cl::Context(device));                   ///< devices that share buffers and programs
   cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));  ///< what the device does, one after another
   cl::Program program = opencl::build(context, source);                  ///< the kernels, compiled for the device
@@ -43,6 +43,7 @@ inline void sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, V
   CHECK_CL(five.kernel.setArg(1, device_b));
   CHECK_CL(five.kernel.setArg(2, device_sum));
   CHECK_CL(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
+  // Not in CHECK_CL: the caller decides what it means that the device refuses the number of work-items.
   five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(group));
   // The queue keeps the order, so this reads what the kernel has written. CL_TRUE: the host waits until it is done.
   CHECK_CL(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, sum.size() * sizeof(cl_int), sum.data()));

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   if (!device) return opencl::without_device();
 
   const Vector a = random_numbers(count, 1), b = random_numbers(count, 2);
-  Vector expected(count, untouched), sum(count + 1, untouched);
+  Vector expected(count), sum(count + 1, untouched);
   std::transform(a.begin(), a.end(), b.begin(), expected.begin(), std::plus<>());
 
   FiveObjects five{*device, opencl::read_kernels(opencl::beside(__FILE__, "vector_sum.cl"))};

@@ -29,6 +29,7 @@ inline GroupMap map_on_device(cl::CommandQueue& queue, const cl::Program& progra
   cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "where_am_i"));
   CHECK_CL(kernel.setArg(0, group));
   CHECK_CL(kernel.setArg(1, item));
+  // Not in CHECK_CL: the caller decides what it means that the device refuses the shape.
   queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(range[0], range[1], range[2]),
                              cl::NDRange(shape[0], shape[1], shape[2]));
   CHECK_CL(queue.enqueueReadBuffer(group, CL_TRUE, 0, bytes, map.group.data()));
