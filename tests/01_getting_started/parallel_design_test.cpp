@@ -1,152 +1,130 @@
-// Designing a parallel program: the program seen from outside. Catalogue: 1.C18 to 1.C22.
+// The four mappings in the process, the program from outside. Catalogue: 1.C18 to 1.C22.
 
-#include <filesystem>
-#include <map>
-#include <sstream>
+#include <fmt/format.h>
 
-#include "support/files.hpp"
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "01_getting_started/parallel_design/mapping.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::count;
-using test_support::Folder;
 using test_support::run;
-using test_support::text_of;
-namespace fs = std::filesystem;
 
-test_support::Result run_quick(std::vector<std::string> arguments = {}) {
-  arguments.insert(arguments.end(), {"--rounds", "1"});
-  return run("parallel_design", arguments);
+const auto ways = {Way::block, Way::cyclic, Way::manager_worker, Way::work_stealing};
+
+/// The first items of a worker's tasks, taken one after the other until there is none.
+std::vector<int> all_of(Mapping& mapping, std::size_t worker) {
+  std::vector<int> firsts;
+  while (const auto task = mapping.next(worker)) firsts.push_back(task->first);
+  return firsts;
 }
 
-/// The efficiencies on paper, in percent, by mapping: for 4, 16, 64 and 256 workers.
-std::map<std::string, std::vector<int>> efficiencies(const test_support::Result& result) {
-  std::map<std::string, std::vector<int>> rows;
-  for (const std::string& line : result.lines_with("^[a-z, ]+[a-z] +\\d+ % +\\d+ % +\\d+ % +\\d+ %$")) {
-    const auto name_end = line.find("  ");
-    std::istringstream rest(line.substr(name_end));
-    std::vector<int>& row = rows[line.substr(0, name_end)];
-    for (std::string percent; rest >> percent;) {
-      if (percent != "%") row.push_back(std::stoi(percent));
+TEST(parallel_design, tasks_are_all_items_in_groups) {
+  for (const int items : {1, 7, 64}) {
+    for (const int group : {1, 3, 7, 100}) {
+      int next = 0;
+      for (const Task& task : tasks_of(items, group)) {
+        EXPECT_EQ(task.first, next);
+        EXPECT_LE(task.last - task.first, group);
+        next = task.last;
+      }
+      EXPECT_EQ(next, items);
+      EXPECT_EQ(tasks_of(items, group).size(), static_cast<std::size_t>((items + group - 1) / group));
     }
   }
-  return rows;
 }
 
-TEST(parallel_design, data_and_functions_give_the_same_results) {
-  const auto result = run_quick();
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  const auto results = result.captures("^ok    by (?:data|function), .*: (\\[.*\\])$");
-  ASSERT_EQ(results.size(), 3U) << result.text();
-  EXPECT_EQ(results[0], "[13429081562286230782, 8332875729444468320, 5666321134046075379]");
-  EXPECT_EQ(results[1], results[0]);
-  EXPECT_EQ(results[2], results[0]);
+TEST(parallel_design, the_job_is_uneven) {
+  std::vector<int> units;
+  for (int item = 0; item < 2048; ++item) units.push_back(units_of(item, 2048));
+  EXPECT_EQ(*std::ranges::min_element(units), 1);
+  EXPECT_EQ(*std::ranges::max_element(units), 256);
+  const auto sum = [&](int first, int last) {
+    long total = 0;
+    for (int i = first; i < last; ++i) total += units[static_cast<std::size_t>(i)];
+    return total;
+  };
+  EXPECT_GT(sum(1536, 2048), sum(0, 1536)) << "the last quarter is more than half of the work";
 }
 
-TEST(parallel_design, each_item_is_done_once_by_any_number_of_workers) {
-  for (const auto& [workers, group, items] : {std::array{"1", "32", "2048"},
-                                              {"2", "1", "1000"},
-                                              {"3", "7", "777"},
-                                              {"8", "32", "500"},
-                                              {"17", "3", "64"},
-                                              {"64", "1000000", "300"}}) {
-    const auto result = run_quick({"--workers", workers, "--group", group, "--items", items});
+TEST(parallel_design, static_mappings_give_each_worker_its_own_tasks_and_no_others) {
+  const std::vector<Task> tasks = tasks_of(8, 1);
+  Mapping block(Way::block, tasks, 2), cyclic(Way::cyclic, tasks, 2);
+  EXPECT_EQ(all_of(block, 0), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(all_of(block, 1), (std::vector{4, 5, 6, 7}));
+  EXPECT_EQ(all_of(cyclic, 1), (std::vector{1, 3, 5, 7}));
+  EXPECT_EQ(all_of(cyclic, 0), (std::vector{0, 2, 4, 6}));
+}
+
+TEST(parallel_design, the_manager_gives_the_next_task_to_whoever_asks) {
+  Mapping mapping(Way::manager_worker, tasks_of(5, 1), 3);
+  EXPECT_EQ(mapping.next(2)->first, 0);
+  EXPECT_EQ(mapping.next(0)->first, 1);
+  EXPECT_EQ(all_of(mapping, 2), (std::vector{2, 3, 4}));
+  EXPECT_FALSE(mapping.next(1));
+}
+
+TEST(parallel_design, a_thief_takes_the_last_tasks_of_another_and_the_owner_keeps_the_first) {
+  Mapping mapping(Way::work_stealing, tasks_of(8, 1), 2);
+  EXPECT_EQ(mapping.next(0)->first, 0);
+  for (const int own : {4, 5, 6, 7}) EXPECT_EQ(mapping.next(1)->first, own);
+  EXPECT_EQ(mapping.next(1)->first, 3) << "the last of the other's";
+  EXPECT_EQ(mapping.next(0)->first, 1);
+  EXPECT_EQ(mapping.next(1)->first, 2);
+  EXPECT_FALSE(mapping.next(0));
+  EXPECT_FALSE(mapping.next(1));
+}
+
+TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_same_time) {
+  for (const Way way : ways) {
+    for (const std::size_t workers : {1U, 2U, 5U, 16U}) {
+      Mapping mapping(way, tasks_of(3000, 1), workers);
+      std::vector<std::vector<int>> done(workers);
+      {
+        std::vector<std::jthread> threads;
+        for (std::size_t w = 0; w < workers; ++w) threads.emplace_back([&, w] { done[w] = all_of(mapping, w); });
+      }
+      std::vector<int> all;
+      for (const auto& of_worker : done) all.insert(all.end(), of_worker.begin(), of_worker.end());
+      std::ranges::sort(all);
+      ASSERT_EQ(all.size(), 3000U);
+      for (int i = 0; i < 3000; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)], i);
+    }
+  }
+}
+
+TEST(parallel_design, the_program_shows_a_time_line_per_worker) {
+  for (const std::string workers : {"1", "3", "7"}) {
+    const auto result = run("parallel_design", {"--workers", workers, "--group", "50"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    runs that missed an item, did one twice or found something else: 0"))
-        << result.text();
-    EXPECT_TRUE(result.has_line("ok    static runs whose workers had other units than planned: 0")) << result.text();
-    EXPECT_EQ(result.lines_with(" most of one worker [0-9.]+ x its perfect share$").size(), 5U) << result.text();
+    EXPECT_EQ(result.lines_with("^  [1-4.]{60}$").size(), 4U * std::stoul(workers)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    mappings with another result than one worker alone: 0")) << result.text();
   }
 }
 
-TEST(parallel_design, shares_by_speed_end_before_equal_shares) {
-  const auto result = run_quick();
-  const auto at = [&](const std::string& what) { return std::stod(result.captures(what + " (\\d+)").at(0)); };
-  EXPECT_GT(at("as many items each: done after"), at("as many units each:"));
-  EXPECT_GT(at("as many units each:"), at("units by speed:"));
-  EXPECT_GE(at("units by speed:"), at("at best:"));
-  EXPECT_LT(at("units by speed:"), 1.02 * at("at best:"));
-}
-
-TEST(parallel_design, groups_that_are_too_small_or_too_large_cost_time) {
-  const auto result = run_quick();
-  EXPECT_TRUE(
-      result.has_line("ok    1000 items, 10 for a group and 1 for an item: groups of 1, 10, 100: [11000, 2000, 1100]"))
-      << result.text();
-  const auto times = result.captures("^ +\\d+ +\\d+ +\\d+ us +\\d+ us +(\\d+) units$");
-  ASSERT_EQ(times.size(), 5U) << result.text();
-  EXPECT_GT(std::stol(times[0]), 10 * std::stol(times[3]));  // groups of 1: the manager does nothing but hand over
-  EXPECT_GT(std::stol(times[4]), std::stol(times[3]));       // groups of 256: hardly any left to balance with
-}
-
-TEST(parallel_design, each_mapping_has_its_range) {
-  auto by_name = efficiencies(run_quick());
-  ASSERT_EQ(by_name.size(), 6U);
-  for (const auto& [name, row] : by_name) {
-    ASSERT_EQ(row.size(), 4U) << name;
-    for (const int percent : row) {
-      EXPECT_GT(percent, 0) << name;
-      EXPECT_LE(percent, 100) << name;
+TEST(parallel_design, the_imbalance_of_static_mappings_is_what_the_units_say) {
+  for (const int workers : {2, 4}) {
+    std::vector<long> block(static_cast<std::size_t>(workers)), cyclic = block;
+    long all = 0;
+    for (int item = 0; item < 2048; ++item) {
+      const int units = units_of(item, 2048), task = item / 16;
+      block[static_cast<std::size_t>(task * workers / 128)] += units;
+      cyclic[static_cast<std::size_t>(task % workers)] += units;
+      all += units;
     }
-    EXPECT_GE(row[0], row[3]) << name;
+    const auto text = [&](const std::vector<long>& units) {
+      return fmt::format("{:.2f}",
+                         static_cast<double>(*std::ranges::max_element(units)) * workers / static_cast<double>(all));
+    };
+    const auto result = run("parallel_design", {"--workers", std::to_string(workers)});
+    EXPECT_EQ(result.captures("^block: .* imbalance ([0-9.]+) x$"), std::vector<std::string>{text(block)})
+        << result.text();
+    EXPECT_EQ(result.captures("^cyclic: .* imbalance ([0-9.]+) x$"), std::vector<std::string>{text(cyclic)})
+        << result.text();
   }
-  EXPECT_LT(by_name["static, in blocks"][0], 50);
-  EXPECT_GT(by_name["static, in turns"][0], 90);
-  EXPECT_GT(by_name["manager and workers"][0], 90);
-  EXPECT_GT(by_name["manager and workers, ahead"][0], by_name["manager and workers"][0]);
-  EXPECT_LT(by_name["manager and workers"][3], 15);  // 256 queue up at one manager
-  EXPECT_GT(by_name["managers of groups"][3], 3 * by_name["manager and workers"][3]);
-  EXPECT_GT(by_name["work stealing"][3], 3 * by_name["manager and workers"][3]);
-}
-
-TEST(parallel_design, the_run_on_paper_is_the_same_each_time) {
-  EXPECT_EQ(efficiencies(run_quick()), efficiencies(run_quick({"--workers", "5"})));
-}
-
-TEST(parallel_design, longest_first_is_close_to_the_best) {
-  for (const std::string items : {"64", "333", "2048"}) {
-    const auto result = run_quick({"--items", items});
-    const auto best = result.captures("mappings ends after (\\d+) units, longest first");
-    const auto greedy = result.captures("longest first after (\\d+)$");
-    ASSERT_EQ(best.size(), 1U) << result.text();
-    ASSERT_EQ(greedy.size(), 1U) << result.text();
-    EXPECT_LE(std::stol(best[0]), std::stol(greedy[0]));
-    EXPECT_LE(9 * std::stol(greedy[0]), 11 * std::stol(best[0]));
-  }
-}
-
-TEST(parallel_design, draws_who_did_what_when) {
-  const Folder folder;
-  const fs::path file = folder.path / "design.svg";
-  const auto result = run_quick({"--workers", "3", "--out", file.string()});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string picture = text_of(file);
-  EXPECT_EQ(picture.rfind("<svg xmlns=\"http://www.w3.org/2000/svg\"", 0), 0U);
-  EXPECT_EQ(count(picture, ">work stealing<"), 2);  // on paper and measured
-  EXPECT_EQ(count(picture, "measured, 3 workers"), 1);
-  // Of 64 tasks in each of 10 runs, the last quarter is costly; a sample of each colour is in the legend.
-  EXPECT_EQ(count(picture, "fill=\"#0072b2\"") + count(picture, "fill=\"#56b4e9\""), 10 * 48 + 2);
-  EXPECT_EQ(count(picture, "fill=\"#d55e00\"") + count(picture, "fill=\"#e69f00\""), 10 * 16 + 2);
-  EXPECT_EQ(count(picture, "nan"), 0);
-  EXPECT_EQ(count(picture, "</svg>"), 1);
-}
-
-TEST(parallel_design, draws_nothing_unasked) {
-  const Folder folder;
-  const fs::path before = fs::current_path();
-  fs::current_path(folder.path);
-  const auto result = run_quick();
-  fs::current_path(before);
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(fs::is_empty(folder.path));
-}
-
-TEST(parallel_design, a_picture_that_cannot_be_written_is_an_error) {
-  const auto result = run_quick({"--out", "/no/such/folder/design.svg"});
-  EXPECT_EQ(result.exit_code, 3) << result.text();
-  ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], testing::HasSubstr("/no/such/folder/design.svg"));
 }
 
 }  // namespace

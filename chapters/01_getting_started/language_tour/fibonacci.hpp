@@ -1,4 +1,4 @@
-/// The Fibonacci numbers: a header of one's own, as a Python module would be a file of one's own.
+/// The Fibonacci numbers: a header of one's own, as a module in Python is a file of one's own.
 #pragma once
 
 #include <utility>
@@ -6,14 +6,13 @@
 
 namespace series {
 
-/// The Fibonacci numbers below `limit`, from 1 and 1 on. (Lines with three slashes are documentation, as the string at
-/// the top of a Python function is; tools such as Doxygen read them, the program cannot.)
+/// The Fibonacci numbers below `limit`, from 1 and 1 on.
 inline std::vector<long> fibonacci_below(long limit) {
   std::vector<long> numbers;
   long a = 0, b = 1;
   while (b < limit) {
     numbers.push_back(b);
-    a = std::exchange(b, a + b);  // a, b = b, a + b: the sum is computed before either is set
+    a = std::exchange(b, a + b);  // sets b to a + b, and a to what b was before
   }
   return numbers;
 }

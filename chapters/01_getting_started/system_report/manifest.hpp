@@ -4,16 +4,18 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 struct Chapter {
   int recipes = 0, built = 0;
-  std::map<std::string, int> missing;  ///< package, and how many recipes wait for it
+  std::set<std::string> missing;  ///< packages that the others need
 };
 
-/// From the manifest that configure has written: name, chapter, title, summary, launcher, needs, missing packages.
+/// Reads the list that configure writes, a recipe per line: name, chapter, title, summary, launcher, needs, missing
+/// packages, with tabs between them. Returns the chapters by their folders.
 inline std::map<std::string, Chapter> read_manifest(const std::filesystem::path& file) {
   std::map<std::string, Chapter> chapters;
   std::ifstream manifest(file);
@@ -23,13 +25,13 @@ inline std::map<std::string, Chapter> read_manifest(const std::filesystem::path&
     std::vector<std::string> columns;
     std::istringstream in(line);
     for (std::string column; std::getline(in, column, '\t');) columns.push_back(column);
-    if (columns.size() < 5) continue;
+    columns.resize(7);  // empty columns at the end are not there
     Chapter& chapter = chapters[columns[1]];
     ++chapter.recipes;
-    if (columns.size() < 7) {
-      ++chapter.built;  // the column of missing packages is empty
+    if (columns[6].empty()) {
+      ++chapter.built;
     } else {
-      ++chapter.missing[columns[6]];
+      chapter.missing.insert(columns[6]);
     }
   }
   return chapters;

@@ -1,0 +1,78 @@
+// Memory latency
+//
+// How long does a processor wait for a number from memory? The program walks along a ring of cache lines, each of which
+// says where the next one is, so that no load can begin before the last one has ended. The more memory the ring takes,
+// the farther away its lines are: the time of a step rises where a cache is full. In the order of memory it hardly
+// rises, since the processor guesses the next line and loads it ahead; so the ring has to be in random order.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency.cpp common/cookbook/*.cpp -lhwloc -lfmt -o memory_latency
+// Run:     memory_latency [--largest MIB]
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/pin.hpp"
+#include "cookbook/print.hpp"
+#include "machine.hpp"
+#include "ring.hpp"
+
+namespace {
+
+/// The time of a step in nanoseconds: the shortest of five walks, since other programs only ever add to a time.
+double nanoseconds_per_step(const Line* line) {
+  constexpr long steps = 20'000;
+  double shortest = 1;
+  for (int i = 0; i < 5; ++i) {
+    const cookbook::Stopwatch watch;
+    line = walk(line, steps);  // goes on where the last walk ended
+    cookbook::keep(line);
+    shortest = std::min(shortest, watch.seconds());
+  }
+  return shortest / steps * 1e9;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t mebibytes = 64;
+  cookbook::Options options("Measure how far away memory is");
+  options.add("largest", mebibytes, "memory of the longest ring, in MiB", 1, 16'384);
+  options.parse(argc, argv);
+  const std::size_t largest = mebibytes << 20;
+  cookbook::require_memory(static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
+  cookbook::pin(0);  // on one processor, whose caches then stay the same
+
+  int broken = 0;
+  std::vector<Line> memory(largest / sizeof(Line));
+  cookbook::println("memory in use  in order  at random");
+  for (std::size_t bytes = 4 << 10; bytes <= largest; bytes *= 4) {
+    const std::span lines(memory.data(), bytes / sizeof(Line));
+    join_in_order(lines);
+    broken += length_of_ring(lines.data()) != lines.size();  // also loads the lines into the caches
+    const double in_order = nanoseconds_per_step(lines.data());
+    join_at_random(lines);
+    broken += length_of_ring(lines.data()) != lines.size();
+    const double at_random = nanoseconds_per_step(lines.data());
+    cookbook::println("{:>13}  {:5.1f} ns  {:6.1f} ns", bytes_text(bytes), in_order, at_random);
+  }
+  const Machine machine;
+  cookbook::println("caches, as hwloc reports them: {}", machine.caches());
+
+  for (int node = 0; node < machine.nodes(); ++node) {
+    void* place = machine.allocate(node, largest);
+    if (!place) continue;
+    const std::span lines(static_cast<Line*>(place), largest / sizeof(Line));
+    join_at_random(lines);
+    broken += length_of_ring(lines.data()) != lines.size();
+    cookbook::println("from memory of node {}: {:.1f} ns", node, nanoseconds_per_step(lines.data()));
+    machine.free(place, largest);
+  }
+
+  cookbook::Checks checks;
+  checks.equal("rings that do not pass every line once", broken, 0);
+  return checks.exit_code();
+}

@@ -1,0 +1,27 @@
+// Pitfall: a walk that stays in a corner
+//
+// Each line says where to go next, at random, but nobody has seen to it that the lines make one ring. The walk soon
+// comes to a line where it has been, and from then on it goes round in a small circle, which fits into a cache however
+// much memory there is. What one measures is the latency of that cache.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency_short_ring.cpp common/cookbook/*.cpp -lfmt -o memory_latency_short_ring
+// Run:     memory_latency_short_ring
+// Symptom: exit 1, prints "of 1048576 lines"
+
+#include <random>
+#include <set>
+#include <vector>
+
+#include "cookbook/print.hpp"
+#include "ring.hpp"
+
+int main() {
+  std::vector<Line> lines(1 << 20);
+  std::mt19937_64 random(1);
+  for (Line& line : lines) line.next = &lines[random() % lines.size()];  // wrong: several lines may name the same one
+
+  std::set<const Line*> visited;
+  for (const Line* line = lines.data(); visited.insert(line).second; line = line->next) continue;
+  cookbook::println("of {} lines the walk visits {}", lines.size(), visited.size());
+  return visited.size() == lines.size() ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+// Where the counters lie, and that no addition is lost. Catalogue: 1.C8.
+
+#include <cstdint>
+#include <thread>
+
+#include "01_getting_started/false_sharing/counters.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+std::uintptr_t line_of(const Counter& counter) { return reinterpret_cast<std::uintptr_t>(&counter) / cache_line; }
+
+TEST(false_sharing, the_counters_lie_in_one_line_or_in_two) {
+  std::vector<OneLine> together(5);
+  for (const OneLine& counters : together) EXPECT_EQ(line_of(counters.first), line_of(counters.second));
+  std::vector<TwoLines> apart(5);
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    EXPECT_GE(line_of(apart[i].second) - line_of(apart[i].first), 2U) << "not in the same pair of lines either";
+    if (i > 0) {
+      EXPECT_GE(line_of(apart[i].first) - line_of(apart[i - 1].second), 2U);
+    }
+  }
+}
+
+TEST(false_sharing, every_way_counts_right_beside_another_thread) {
+  for (const auto count : {add_atomically, load_and_store, add_locally}) {
+    OneLine counters;
+    {
+      std::jthread one(count, std::ref(counters.first), 50'000);
+      std::jthread other(count, std::ref(counters.second), 70'000);
+    }
+    EXPECT_EQ(counters.first, 50'000);
+    EXPECT_EQ(counters.second, 70'000);
+  }
+}
+
+TEST(false_sharing, prints_a_row_per_way) {
+  const auto result = run("false_sharing", {"--counts", "1000"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    additions that were lost: 0")) << result.text();
+  EXPECT_EQ(result.lines_with("(one line|two lines) +[0-9.]+ ns").size(), 5U) << result.text();
+}
+
+TEST(false_sharing_timing, atomic_additions_in_one_line_take_longer) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core alone never loses its line";
+  const auto result = run("false_sharing");
+  const auto together = result.captures("^atomic add, one line +([0-9.]+) ns");
+  const auto apart = result.captures("^atomic add, two lines +([0-9.]+) ns");
+  ASSERT_TRUE(together.size() == 1 && apart.size() == 1) << result.text();
+  EXPECT_GT(std::stod(together[0]), 1.5 * std::stod(apart[0])) << result.text();
+}
+
+}  // namespace
