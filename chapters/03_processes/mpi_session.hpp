@@ -47,8 +47,10 @@ class Session {
   explicit Session(int needed = 1, int threads = MPI_THREAD_SINGLE) {
     int granted = threads;
     CHECK_MPI(MPI_Init_thread(nullptr, nullptr, threads, &granted));
-    // By default MPI ends the program itself at an error, with a page of text. Here its calls return the error.
+    // By default MPI ends the program itself at an error, with a page of text. Here its calls return the error. Since
+    // MPI 4, errors of calls that have no communicator go to the handler of MPI_COMM_SELF, which is this process alone.
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
     CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
     if (granted < threads) {

@@ -9,11 +9,11 @@
 
 #include "cookbook/system_check.hpp"
 
-/// A T in memory that this process shares with every child that it makes by fork from now on: what one writes, all see.
-/// The mapping has no name, so it is gone with the last process that has it, and nothing can be left behind.
+/// A T in memory that this process shares with every child that it starts by fork from now on: what one of them writes,
+/// all of them see. The memory has no name, and the system frees it when the last process that uses it has ended.
 ///
-/// T must hold no pointer to memory outside itself. The process that made it destroys it; it does so after its children
-/// have ended.
+/// T must not contain pointers to memory outside of itself, so std::string and std::vector are not allowed in it. The
+/// process that made the object destroys it, after its children have ended.
 template <typename T>
 class Shared {
  public:
@@ -21,7 +21,7 @@ class Shared {
   explicit Shared(Arguments&&... arguments)
       : maker_(getpid()),
         place_(check(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), "mmap")),
-        value_(new (place_) T{std::forward<Arguments>(arguments)...}) {}
+        value_(make(std::forward<Arguments>(arguments)...)) {}
   ~Shared() {
     if (getpid() == maker_) value_->~T();
     munmap(place_, sizeof(T));
@@ -33,6 +33,15 @@ class Shared {
   T* operator->() const { return value_; }
 
  private:
+  template <typename... Arguments>
+  T* make(Arguments&&... arguments) const {
+    if constexpr (sizeof...(arguments) == 0) {
+      return new (place_) T();  // T{} would refuse a member whose constructor without arguments is explicit
+    } else {
+      return new (place_) T{std::forward<Arguments>(arguments)...};
+    }
+  }
+
   pid_t maker_;
   void* place_;
   T* value_;

@@ -1,4 +1,4 @@
-/// One process tells another that something has happened.
+/// A message without content from one process to another: something has happened.
 #pragma once
 
 #include <fcntl.h>
@@ -6,8 +6,9 @@
 
 #include "cookbook/system_check.hpp"
 
-/// A sign that one process gives and another waits for. Made before the fork, it is in both. It is a pipe: the one who
-/// waits sees either a byte or, if all who could have given it have ended, the end of the pipe.
+/// One process gives the sign, and another one waits for it. It is made before the fork, so that both have it. Inside
+/// is a pipe: the waiting process reads one byte or, if all processes that could have given the sign have ended,
+/// end-of-file.
 class Sign {
  public:
   Sign() { check(pipe2(ends_, O_CLOEXEC), "pipe2"); }
@@ -22,7 +23,7 @@ class Sign {
 
   /// Whether the sign has come; false if it will not come any more.
   bool wait() {
-    close(ends_[1]);  // as long as this process could give it, the pipe would have no end
+    if (ends_[1] >= 0) close(ends_[1]);  // or this process itself would keep the pipe from its end-of-file
     ends_[1] = -1;
     char byte = 0;
     return check(read(ends_[0], &byte, 1), "read") == 1;

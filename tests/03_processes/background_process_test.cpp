@@ -1,7 +1,14 @@
-// Background processes: the program seen from outside. Catalogue: 3.4.
+// The program's output, and daemons from inside. Catalogue: 3.4.
 
-#include <algorithm>
+#include "03_processes/background_process/daemon.hpp"
 
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "child.hpp"
+#include "shared_memory.hpp"
+#include "sign.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -9,47 +16,104 @@ namespace {
 using test_support::run;
 using testing::ElementsAre;
 
-/// The lines of the source's program come first.
-std::vector<std::string> first_lines(const test_support::Result& result, std::size_t count) {
-  return {result.out.begin(), result.out.begin() + static_cast<long>(std::min(count, result.out.size()))};
+TEST(background_process, the_daemon_is_ended_and_the_other_child_is_waited_for) {
+  const auto result = run("background_process", {"--delay-ms", "20"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_THAT(
+      result.lines_with("^(Starting|Exiting)"),
+      ElementsAre("Starting background_process", "Starting NO_background_process", "Exiting NO_background_process"))
+      << result.text();
+  EXPECT_TRUE(result.has_line("ok    exit code of the daemon: -15")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    exit code of the other child: 0")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    main is killed: its child of plain fork runs: true")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    main is killed: exit code of its daemon: -15")) << result.text();
 }
 
-TEST(background_process, the_daemon_is_ended_and_the_other_is_waited_for) {
-  for (const char* delay : {"1", "30"}) {
-    const auto result = run("background_process", {"--delay-ms", delay});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0) << result.text();
-    EXPECT_THAT(first_lines(result, 4), ElementsAre("Starting background_process", "Starting NO_background_process",
-                                                    "Exiting NO_background_process",
-                                                    "ok    exit codes of daemon and other, main done first: [-15, 0]"))
-        << result.text();
-  }
+TEST(start_daemon, one_that_finishes_before_its_parent_exits_by_itself) {
+  const Shared<int> finished(0);
+  EXPECT_EQ(exit_code_of(start_daemon([&] { *finished = 1; })), 0);
+  EXPECT_EQ(*finished, 1);
 }
 
-TEST(background_process, a_daemon_that_is_done_before_main_exits_by_itself) {
-  const auto result = run("background_process", {"--delay-ms", "1"});
-  EXPECT_EQ(result.lines_with("^Exiting background_process$").size(), 1U) << result.text();
-  EXPECT_TRUE(result.has_line("ok    exit code of the daemon, done before main: [0]")) << result.text();
+TEST(start_daemon, refuses_a_daemon_s_own_children_and_no_others) {
+  const Shared<int> refusals(0);
+  EXPECT_EQ(exit_code_of(start_daemon([&] {
+              for (int i = 0; i < 2; ++i) {
+                try {
+                  start_daemon([] {});
+                } catch (const std::logic_error&) {
+                  ++*refusals;
+                }
+              }
+            })),
+            0);
+  EXPECT_EQ(*refusals, 2);
+  EXPECT_FALSE(is_daemon) << "in the parent";
+  EXPECT_EQ(exit_code_of(start_daemon([] {})), 0);
 }
 
-TEST(background_process, the_kernel_ends_the_daemon_of_a_main_that_does_not) {
-  const auto result = run("background_process", {"--delay-ms", "1"});
-  EXPECT_TRUE(result.has_line("ok    main returns and forgets its daemon; exit codes: [0, -15]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    main is killed; exit codes: [-9, -15]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    its daemon asked too late; exit codes: [-9, -15]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    its child did not ask; exit codes: [-9, 7]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    no child is left: true")) << result.text();
+TEST(start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that it becomes a child of this process
+  const Shared<pid_t> child;
+  Sign begun;
+  const pid_t daemon = start_daemon([&] {
+    const pid_t started = fork();
+    if (started != 0) {
+      *child = started;
+      begun.give();
+    }
+    pause();
+  });
+  begun.wait();
+  ASSERT_GT(*child, 0);
+  ASSERT_EQ(kill(daemon, SIGTERM), 0);
+  EXPECT_EQ(exit_code_of(daemon), -SIGTERM);
+  EXPECT_EQ(waitpid(*child, nullptr, WNOHANG), 0) << "it runs";
+  ASSERT_EQ(kill(*child, SIGKILL), 0);
+  EXPECT_EQ(exit_code_of(*child), -SIGKILL);
 }
 
-TEST(background_process, a_daemon_may_not_have_children) {
-  const auto result = run("background_process", {"--delay-ms", "1"});
-  const std::string refused = "A daemon that wants a child: daemonic processes are not allowed to have children";
-  EXPECT_THAT(result.lines_with("^A daemon that wants"), ElementsAre(refused, refused));
-  EXPECT_TRUE(result.has_line("ok    children refused to a daemon: 2")) << result.text();
+/// A main program in a process of its own starts a child and ends, by its return or by a signal. How both ended.
+template <typename Start>
+std::vector<int> exit_codes_of_main_and_child(Start start, int signal) {
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the child becomes a child of this process
+  const Shared<pid_t> child;
+  const pid_t main_program = start_child([&] {
+    Sign begun;
+    *child = start(begun);
+    begun.wait();
+    if (signal != 0) raise(signal);
+  });
+  const int code = exit_code_of(main_program);
+  return {code, exit_code_of(*child)};
+}
+
+TEST(start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
+  const auto start = [](const Sign& begun) {
+    return start_daemon([&] {
+      begun.give();
+      pause();
+    });
+  };
+  EXPECT_THAT(exit_codes_of_main_and_child(start, 0), ElementsAre(0, -SIGTERM));
+  EXPECT_THAT(exit_codes_of_main_and_child(start, SIGKILL), ElementsAre(-SIGKILL, -SIGTERM));
+}
+
+TEST(end_with_parent, ends_a_child_that_asks_too_late) {
+  const auto start = [](const Sign& begun) {
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child != 0) return child;
+    begun.give();
+    while (getppid() == parent) usleep(1000);  // until the parent has ended
+    end_with_parent(parent);
+    _exit(7);
+  };
+  EXPECT_THAT(exit_codes_of_main_and_child(start, SIGKILL), ElementsAre(-SIGKILL, -SIGTERM));
 }
 
 TEST(background_process, killed_or_interrupted_it_leaves_nothing_behind) {
-  // Both children are at work then: the other one serves for 10 s, and the daemon for a minute.
   const auto killed = run("background_process", {"--delay-ms", "10000"}, {.kill_after_ms = 100});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
   EXPECT_EQ(killed.left_behind, 0);

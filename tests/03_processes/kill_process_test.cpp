@@ -1,50 +1,120 @@
-// Kill a process: the program seen from outside. Catalogue: 3.5.
+// The program's output, and stop() from inside. Catalogue: 3.5.
 
+#include "03_processes/kill_process/stop.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include "child.hpp"
+#include "sign.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run;
-using testing::Contains;
-using testing::ElementsAre;
 
-TEST(kill_process, alive_and_exit_code_follow_the_life_of_the_child) {
-  const auto result = run("kill_process");
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string state = "alive (?:true|false) +exit code (.*)$";
-  EXPECT_THAT(result.captures("^Process .*" + state), ElementsAre("none yet", "none yet", "none yet", "-15"));
-  EXPECT_THAT(result.captures("^Process (?:before execution|running|joined): +alive (true|false)"),
-              ElementsAre("false", "true", "false"));
-  EXPECT_EQ(result.lines_with("^Process terminated: +alive (true|false)").size(), 1U) << result.text();
-  EXPECT_TRUE(result.has_line("ok    exit code: -15"));
-  EXPECT_TRUE(result.has_line("ok    exit codes of return 0, return 3, SIGTERM, SIGKILL: [0, 3, -15, -9]"));
-
-  EXPECT_THAT(result.out, Contains("Starting function"));
-  EXPECT_TRUE(result.lines_with("Finished function").empty()) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
-}
-
-TEST(kill_process, who_listens_cleans_up_and_who_does_not_is_killed) {
-  for (const std::string grace : {"0", "200"}) {
+TEST(kill_process, the_exit_codes_say_how_each_child_ended) {
+  for (const std::string grace : {"0", "50"}) {
     const auto result = run("kill_process", {"--grace-ms", grace});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const std::size_t ways = result.lines_with("^No pidfd").empty() ? 2 : 1;
-    const std::vector<std::string> polite(ways, "0"), stubborn(ways, "-9");
-    EXPECT_EQ(result.captures("^ok    exit code of a child that listens: (.*)$"), polite);
-    EXPECT_EQ(result.captures("^ok    exit code of a child that does not: (.*)$"), stubborn);
-    EXPECT_EQ(result.lines_with("^Told to end").size(), ways);
-    EXPECT_EQ(result.lines_with("^ok    a signal after the join: No such process$").size(), ways - 1);
+    EXPECT_TRUE(result.has_line("ok    alive while it works: true")) << result.text();
+    EXPECT_THAT(result.captures("^      alive right after the signal: (.*)$"),
+                testing::ElementsAre(testing::AnyOf("true", "false")));
+    EXPECT_TRUE(result.has_line("ok    exit code after the join: -15")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    exit code of a child that handles SIGTERM: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    exit code of a child that ignores SIGTERM: -9")) << result.text();
+    EXPECT_EQ(result.lines_with("^  Starting function$").size(), 3U) << result.text();
+    EXPECT_EQ(result.lines_with("^  told to end, cleaning up$").size(), 1U) << result.text();
     EXPECT_TRUE(result.lines_with("Finished function").empty()) << result.text();
+    EXPECT_EQ(result.left_behind, 0);
   }
 }
 
+TEST(exit_code_of, is_what_the_child_returned_or_minus_the_signal) {
+  EXPECT_EQ(exit_code_of(start_child([] { return 0; })), 0);
+  EXPECT_EQ(exit_code_of(start_child([] { return 3; })), 3);
+  EXPECT_EQ(exit_code_of(start_child([] { return 259; })), 3) << "eight bits arrive";
+  for (const int signal : {SIGTERM, SIGKILL, SIGINT}) {
+    EXPECT_EQ(exit_code_of(start_child([&] { raise(signal); })), -signal);
+  }
+}
+
+TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = start_child([&] {
+    close(ends[1]);
+    char byte = 0;
+    return static_cast<int>(read(ends[0], &byte, 1));  // until the parent closes its end
+  });
+  EXPECT_TRUE(is_alive(child));
+  EXPECT_TRUE(is_alive(child)) << "it has only been looked at";
+  close(ends[1]);
+  siginfo_t end{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(is_alive(child));
+  EXPECT_EQ(exit_code_of(child), 0) << "it could still be joined";
+  close(ends[0]);
+}
+
+volatile std::sig_atomic_t told = 0;
+
+TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
+  Sign begun;
+  const pid_t child = start_child([&] {
+    std::signal(SIGTERM, SIG_IGN);
+    begun.give();
+    pause();
+  });
+  begun.wait();
+  const auto asked = std::chrono::steady_clock::now();
+  EXPECT_EQ(stop(child, 30ms), -SIGKILL);
+  EXPECT_GE(std::chrono::steady_clock::now() - asked, 30ms);
+}
+
+TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
+  Sign begun;
+  const pid_t child = start_child([&] {
+    std::signal(SIGTERM, [](int) { told = 1; });
+    begun.give();
+    while (!told) usleep(1000);
+    return 5;
+  });
+  begun.wait();
+  const auto asked = std::chrono::steady_clock::now();
+  EXPECT_EQ(stop(child, 60s), 5);
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, 50s);
+}
+
+TEST(stop, may_be_called_for_a_child_that_has_ended_already) {
+  const pid_t child = start_child([] { return 4; });
+  while (is_alive(child)) usleep(1000);
+  EXPECT_EQ(stop(child, 0ms), 4);
+}
+
+TEST(pidfd, never_means_another_process) {
+  const pid_t child = start_child([] {});
+  const int process = pidfd_open(child, 0);
+  ASSERT_NE(process, -1);
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(pidfd_send_signal(process, SIGKILL, nullptr, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  close(process);
+}
+
 TEST(kill_process, its_end_leaves_no_child_behind_not_even_one_that_ignores_signals) {
-  const auto interrupted = run("kill_process", {"--grace-ms", "60000"}, {.interrupt_after_ms = 300});
-  EXPECT_EQ(interrupted.exit_code, -2) << interrupted.text();
-  EXPECT_EQ(interrupted.left_behind, 0);
   const auto killed = run("kill_process", {"--grace-ms", "60000"}, {.kill_after_ms = 300});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
   EXPECT_EQ(killed.left_behind, 0);
+}
+
+TEST(kill_process_no_cleanup, removes_the_file_itself) {
+  const test_support::Folder folder;
+  const auto result = run("kill_process_no_cleanup", {}, {.environment = {{"TMPDIR", folder.path}}});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// Deadlock: the program seen from outside. Catalogue: 3.15, 3.16, 3.17.
+// Deadlock between ranks: the program seen from outside, and other ways out. Catalogue: 3.15, 3.16, 3.17.
 
-#include <fmt/format.h>
+#include <cstdlib>
+#include <numeric>
 
+#include "mpi_session.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -12,84 +14,116 @@ using test_support::run_ranks;
 
 /// What came of the exchange in which ranks 1 and 5 make these calls first: with the small message, with the large one.
 std::string outcome(const Result& result, const std::string& rank_1, const std::string& rank_5) {
-  const auto found = result.captures("^(?:ok   |     ) MPI_" + rank_1 + " +MPI_" + rank_5 + " *: (.*)$");
+  const auto found = result.captures("^(?:ok   |     ) MPI_" + rank_1 + ", +MPI_" + rank_5 + " *: (.*)$");
   return found.size() == 1 ? found[0] : "none";
 }
 
-/// Up to which size send first on both sides completes.
-int limit(const Result& result) {
-  const auto found = result.captures("^MPI_Send first on both sides completes up to (\\d+) B$");
-  return found.size() == 1 ? std::stoi(found[0]) : -1;
-}
+const std::string completes = "completes, completes", hangs = "hangs, hangs";
 
-const std::string completes = "completes, completes", hangs = "hangs 1 -> 5 -> 1, hangs 1 -> 5 -> 1";
-
-TEST(mpi_deadlock, each_order_completes_or_hangs_as_it_must_and_more_ranks_finish_all_the_same) {
-  const auto result = run_ranks(9, "mpi_deadlock", {}, {.limit = std::chrono::seconds(55)});
+TEST(mpi_deadlock, each_order_completes_or_hangs_as_it_must_and_further_ranks_finish_all_the_same) {
+  const auto result = run_ranks(9, "mpi_deadlock");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  ASSERT_GE(result.out.size(), 13U);
-  EXPECT_THAT(std::vector(result.out.begin(), result.out.begin() + 13),
-              testing::ElementsAre("my rank is : 0", "my rank is : 1", "sending data a to process 5",
-                                   "data received is = b", "my rank is : 2", "my rank is : 3", "my rank is : 4",
-                                   "my rank is : 5", "sending data b to process 1", "data received is = a",
-                                   "my rank is : 6", "my rank is : 7", "my rank is : 8"));
   EXPECT_EQ(outcome(result, "Recv", "Send"), completes) << result.text();
   EXPECT_EQ(outcome(result, "Send", "Recv"), completes) << result.text();
-  EXPECT_EQ(outcome(result, "Ssend", "Recv"), completes) << result.text();
   EXPECT_EQ(outcome(result, "Recv", "Recv"), hangs) << result.text();
   EXPECT_EQ(outcome(result, "Ssend", "Ssend"), hangs) << result.text();
-  EXPECT_EQ(outcome(result, "Bsend", "Bsend"), completes) << result.text();
-  EXPECT_EQ(outcome(result, "Irecv", "Irecv"), completes) << result.text();
-  EXPECT_EQ(outcome(result, "Sendrecv", "Sendrecv"), completes) << result.text();
-  EXPECT_EQ(outcome(result, "Sendrecv", "Ssend"), completes) << result.text();
-  // MPI leaves this one to the library; Open MPI copies what is small.
-  EXPECT_EQ(outcome(result, "Send", "Send"), "completes, hangs 1 -> 5 -> 1") << result.text();
-  EXPECT_TRUE(result.has_line("ok    again, and with a byte more: completes, hangs 1 -> 5 -> 1")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    MPI_Bsend of more than the buffer holds: MPI_ERR_BUFFER: invalid buffer pointer"))
+  EXPECT_THAT(outcome(result, "Send", "Send"), testing::AnyOf(completes, hangs, "completes, hangs")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    in every exchange, MPI_Sendrecv included, each text arrived: yes"))
       << result.text();
-  EXPECT_TRUE(result.has_line("ok    in every exchange rank 1 received b and rank 5 a: yes")) << result.text();
-  EXPECT_TRUE(
-      result.has_line("ok    a ring of MPI_Sendrecv: each rank has its left neighbour's number, then its own: yes"))
-      << result.text();
-  EXPECT_TRUE(result.has_line("ok    no message is left over: yes")) << result.text();
   EXPECT_TRUE(result.err.empty()) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
 }
 
-TEST(mpi_deadlock, the_size_from_which_sends_wait_is_a_setting_of_the_library) {
-  const auto result = run_ranks(6, "mpi_deadlock", {"--large", "50000"},
-                                {.environment = {{"OMPI_MCA_btl_vader_eager_limit", "16384"}}});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(outcome(result, "Send", "Send"), "completes, hangs 1 -> 5 -> 1") << result.text();
-  EXPECT_GT(limit(result), 8192) << "the default is 4096, message and header\n" << result.text();
-  EXPECT_LT(limit(result), 16384) << result.text();
-}
-
-TEST(mpi_deadlock, a_message_that_fits_shows_nothing_of_the_fault) {
-  const auto result = run_ranks(6, "mpi_deadlock", {"--large", "500"});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(outcome(result, "Send", "Send"), completes) << result.text();
-  EXPECT_EQ(outcome(result, "Ssend", "Ssend"), hangs) << result.text();
-  EXPECT_EQ(limit(result), 500) << result.text();
-}
-
-void expect_too_few(const Result& result, int ranks) {
-  EXPECT_EQ(result.exit_code, 2) << result.text();
-  EXPECT_THAT(result.err,
-              testing::ElementsAre(fmt::format(
-                  "mpi_deadlock: 6 ranks are needed, here are {}; start it with mpirun -n 6 mpi_deadlock", ranks)));
+TEST(mpi_deadlock, from_which_size_sends_wait_is_a_setting_of_the_library) {
+#ifndef OPEN_MPI
+  GTEST_SKIP() << "the name of this setting is that of Open MPI";
+#endif
+  const auto run_with = [](const std::string& limit) {
+    return run_ranks(
+        6, "mpi_deadlock", {"--small", "10000", "--large", "50000"},
+        {.environment = {{"OMPI_MCA_btl_vader_eager_limit", limit}, {"OMPI_MCA_btl_sm_eager_limit", limit}}});
+  };
+  const auto low = run_with("4096"), high = run_with("16384");
+  EXPECT_EQ(outcome(low, "Send", "Send"), hangs) << low.text();
+  EXPECT_EQ(outcome(high, "Send", "Send"), "completes, hangs") << high.text();
 }
 
 TEST(mpi_deadlock, fewer_than_six_ranks_are_refused_in_one_line) {
-  expect_too_few(run_ranks(5, "mpi_deadlock"), 5);
-  expect_too_few(run("mpi_deadlock"), 1);  // without mpirun
+  const auto result = run_ranks(5, "mpi_deadlock");
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  EXPECT_THAT(result.err,
+              testing::ElementsAre("mpi_deadlock: 6 ranks are needed, here are 5; start it with mpirun -n 6 "
+                                   "mpi_deadlock"));
 }
 
-TEST(mpi_deadlock, ctrl_c_ends_all_ranks_while_two_are_stuck) {
-  const auto result = run_ranks(6, "mpi_deadlock", {"--timeout-ms", "1000"}, {.interrupt_after_ms = 1200});
-  EXPECT_FALSE(result.timed_out) << result.text();
-  EXPECT_NE(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+constexpr int tag = 1, large = 1'000'000;
+
+void expect_all(const std::string& received, char letter) { EXPECT_EQ(received, std::string(large, letter)); }
+
+void begin_both_then_wait(int partner, const std::string& mine, char expected) {
+  std::string theirs(large, '?');
+  MPI_Request calls[2];
+  CHECK_MPI(MPI_Isend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
+  CHECK_MPI(MPI_Irecv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
+  CHECK_MPI(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));
+  expect_all(theirs, expected);
+}
+
+void lend_a_buffer(int partner, const std::string& mine, char expected) {
+  std::string theirs(large, '?');
+  std::vector<char> lent(large + MPI_BSEND_OVERHEAD);
+  CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
+  CHECK_MPI(MPI_Bsend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  char* detached = nullptr;
+  int size = 0;
+  CHECK_MPI(MPI_Buffer_detach(&detached, &size));
+  expect_all(theirs, expected);
+}
+
+/// MPI_Sendrecv on one side, MPI_Ssend and MPI_Recv on the other.
+void mix_with_plain_calls(int rank, int partner, const std::string& mine, char expected) {
+  std::string theirs(large, '?');
+  if (rank == 0) {
+    CHECK_MPI(MPI_Sendrecv(mine.data(), large, MPI_CHAR, partner, tag, theirs.data(), large, MPI_CHAR, partner, tag,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  } else {
+    CHECK_MPI(MPI_Ssend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+    CHECK_MPI(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  expect_all(theirs, expected);
+}
+
+/// A step to the right round all ranks, and one from this rank to itself.
+void shift(int rank, int ranks) {
+  for (const int distance : {1, ranks}) {
+    const int right = (rank + distance) % ranks, left = (rank - distance + ranks) % ranks;
+    const std::vector<int> mine(large, rank);
+    std::vector<int> theirs(large, -1);
+    CHECK_MPI(MPI_Sendrecv(mine.data(), large, MPI_INT, right, tag, theirs.data(), large, MPI_INT, left, tag,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    EXPECT_EQ(theirs, std::vector<int>(large, left));
+  }
+}
+
+/// This test starts itself again as three ranks.
+TEST(ways_out, complete_with_large_messages) {
+  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
+    const auto result = run_ranks(3, "mpi_deadlock_test", {"--gtest_filter=ways_out.*"},
+                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 3U) << result.text();
+    return;
+  }
+  const mpi::Session session(3);
+  const int rank = session.rank(), partner = 1 - rank;
+  if (rank < 2) {
+    const std::string mine(large, rank == 0 ? 'a' : 'b');
+    const char expected = rank == 0 ? 'b' : 'a';
+    begin_both_then_wait(partner, mine, expected);
+    lend_a_buffer(partner, mine, expected);
+    mix_with_plain_calls(rank, partner, mine, expected);
+  }
+  shift(rank, session.ranks());
 }
 
 }  // namespace

@@ -1,24 +1,28 @@
-// Many hosts: programs and hosts seen from outside.
+// The program on one host and on three, and hosts.sh, which makes them: whatever ends it, nothing of it is left.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using test_support::bin;
+using test_support::Folder;
 using test_support::Result;
 using test_support::run;
 using test_support::run_parts;
 using test_support::run_ranks;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
-const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
-const std::string recipe = here.parent_path().parent_path() / "chapters/03_processes/mpi_many_hosts";
+const std::string recipe =
+    std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/03_processes/mpi_many_hosts";
 
 #define SKIP_WITHOUT_HOSTS(result) \
   if ((result).exit_code == 77) GTEST_SKIP() << (result).text()
@@ -36,84 +40,89 @@ std::vector<std::string> leftovers() {
   return found;
 }
 
-/// Plays the recipe; nothing may be left of it, in whatever way it ends.
-Result play(const std::vector<std::string>& arguments, test_support::Setting setting = {}) {
-  const auto scratch = std::filesystem::temp_directory_path() / ("mpi_many_hosts_test_" + std::to_string(getpid()));
-  std::filesystem::create_directory(scratch);
-  setting.environment["TMPDIR"] = scratch;
-  setting.environment["COOKBOOK_ROUNDS"] = "1";
-  setting.limit = std::chrono::seconds(55);
+/// Runs a shell script in which $hosts is hosts.sh; nothing may be left of the hosts afterwards.
+Result with_hosts(const std::string& script) {
+  const Folder scratch;
   const std::vector<std::string> before = leftovers();
-  const auto result = run_parts("03_processes/mpi_many_hosts", arguments, setting);
-  EXPECT_EQ(std::filesystem::remove_all(scratch), 1U) << "files were left behind";
+  const auto result = run("/bin/bash", {"-c", script},
+                          {.environment = {{"TMPDIR", scratch.path},
+                                           {"hosts", recipe + "/hosts.sh"},
+                                           {"bin", bin()},
+                                           {"OMPI_MCA_odls_base_sigkill_timeout", "0"}},
+                           .limit = std::chrono::seconds(55)});
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << "files were left behind";
   EXPECT_EQ(leftovers(), before);
   EXPECT_EQ(result.left_behind, 0) << result.text();
   return result;
 }
 
-TEST(mpi_many_hosts, three_hosts_give_the_bits_of_one) {
-  const auto result = play({});
+TEST(mpi_many_hosts, two_runs_at_once_have_three_hosts_each) {
+  const std::string start = recipe + "/run.sh " + bin();
+  const auto result = with_hosts(start + " & " + start + "; code=$?; wait $! && exit $code");
   SKIP_WITHOUT_HOSTS(result);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_THAT(result.lines_with("^node"),
-              ElementsAre("node1: ranks [0, 1, 2, 3, 4, 5]; halos sent in a step: 14 by memory, 0 by network",
-                          "node1: ranks [0, 1]; halos sent in a step: 2 by memory, 2 by network",
-                          "node2: ranks [2, 3]; halos sent in a step: 2 by memory, 4 by network",
-                          "node3: ranks [4, 5]; halos sent in a step: 2 by memory, 2 by network"))
-      << result.text();
-  EXPECT_TRUE(result.has_line("ok    ranks on each host: [2, 2, 2]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    cells that differ from the result of the earlier run in any bit: 0"));
-  EXPECT_TRUE(result.has_line("ok    cells that differ from the serial result in any bit: 0"));
-  EXPECT_EQ(result.lines_with("^on one host, memory.* us").size(), 3U) << result.text();
-  EXPECT_EQ(result.lines_with("^on two hosts, TCP.* us").size(), 3U) << result.text();
+  const std::vector<std::string> ranks = {"rank 0 is number 0 on node1; rank 5 on node3 has sent it a message",
+                                          "rank 1 is number 1 on node1; rank 0 on node1 has sent it a message",
+                                          "rank 2 is number 0 on node2; rank 1 on node1 has sent it a message",
+                                          "rank 3 is number 1 on node2; rank 2 on node2 has sent it a message",
+                                          "rank 4 is number 0 on node3; rank 3 on node2 has sent it a message",
+                                          "rank 5 is number 1 on node3; rank 4 on node3 has sent it a message"};
+  for (const std::string& line : ranks) EXPECT_EQ(std::count(result.out.begin(), result.out.end(), line), 2) << line;
+  EXPECT_EQ(result.lines_with("^ok    ranks that know the host of the rank before: 6$").size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("^ok    groups of ranks that can share memory, one per host: 3$").size(), 2U);
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
-TEST(mpi_many_hosts, two_runs_at_once_do_not_meet) {
-  const std::string run_it = recipe + "/run.sh " + bin() + " --side 64 --steps 20 --ranks-per-host ";
-  const auto result = run("/bin/bash", {"-c", run_it + "1 & " + run_it + "3; code=$?; wait $! && exit $code"},
-                          {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
+TEST(mpi_many_hosts, open_mpi_sends_through_memory_within_a_host_and_by_tcp_between_two) {
+  if (run("/bin/sh", {"-c", "mpirun --version | grep -q 'Open MPI'"}).exit_code != 0) GTEST_SKIP() << "no Open MPI";
+  const auto result = with_hosts("$hosts mpirun --quiet --mca btl_base_verbose 100 -n 6 $bin/mpi_many_hosts 2>&1");
   SKIP_WITHOUT_HOSTS(result);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    ranks on each host: [1, 1, 1]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    ranks on each host: [3, 3, 3]")) << result.text();
-  EXPECT_TRUE(result.has_line("node2: ranks [3, 4, 5]; halos sent in a step: 4 by memory, 6 by network"))
+  // Rank 0 is on node1, and so is rank 1.
+  EXPECT_EQ(result.lines_with("^\\[node1.*Using vader btl for send to .*,1\\] on node node1").size(), 1U)
       << result.text();
-  EXPECT_EQ(result.lines_with("^ok .* in any bit: 0$").size(), 4U) << result.text();
-  EXPECT_TRUE(result.err.empty()) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_FALSE(result.lines_with("^\\[node1.*Using tcp btl for send to .*,2\\] on node node2").empty());
+  EXPECT_TRUE(result.lines_with("^\\[node1.*Using vader btl for send to .* on node node[23]").empty());
 }
 
-TEST(mpi_many_hosts, an_interrupt_ends_the_hosts) {
-  for (const int after_ms : {150, 900}) {
-    const auto result = play({"--side", "2048", "--steps", "10000"}, {.interrupt_after_ms = after_ms});
-    SKIP_WITHOUT_HOSTS(result);
-    EXPECT_THAT(result.exit_code, testing::AnyOf(130, -SIGINT))
-        << result.text();  // before hosts.sh minds it, the latter
-  }
-}
-
-TEST(mpi_many_hosts, a_kill_ends_the_hosts) {
-  const auto result = play({"--side", "2048", "--steps", "10000"}, {.kill_after_ms = 900});
+TEST(mpi_many_hosts, the_pitfall_works_on_one_host_and_fails_on_three) {
+  const auto result = with_hosts(
+      "$hosts sh -c 'mpirun --quiet --host node1:2 -n 2 $bin/mpi_many_hosts_one_memory && "
+      "exec mpirun --quiet -n 6 $bin/mpi_many_hosts_one_memory'");
   SKIP_WITHOUT_HOSTS(result);
-  EXPECT_EQ(result.exit_code, -9) << result.text();
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.out, ElementsAre("all ranks are on one host"));
+  EXPECT_THAT(result.text(), testing::HasSubstr(": MPI_Win_allocate_shared: ")) << result.text();
 }
 
 TEST(mpi_many_hosts, any_command_runs_on_the_first_host_and_reaches_the_others) {
-  const auto result =
-      run(recipe + "/hosts.sh", {"--slots", "1", "sh", "-c",
-                                 "hostname; for i in 1 2 3; do ssh -F /run/hosts/ssh_config node$i hostname; done;"
-                                 "ssh -F /run/hosts/ssh_config -o PubkeyAuthentication=no node2 hostname; exit 5"});
+  const auto result = with_hosts(
+      "exec $hosts --slots 1 sh -c 'hostname; for i in 1 2 3; do ssh -F /run/hosts/ssh_config node$i hostname; done;"
+      "cat /run/hosts/hostfile; ssh -F /run/hosts/ssh_config -o PubkeyAuthentication=no node2 hostname; exit 5'");
   SKIP_WITHOUT_HOSTS(result);
   EXPECT_EQ(result.exit_code, 5) << result.text();
-  EXPECT_THAT(result.out, ElementsAre("node1", "node1", "node2", "node3")) << result.text();
-  EXPECT_THAT(result.text(), HasSubstr("Permission denied (publickey)")) << "without the key nobody gets in";
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_THAT(result.out,
+              ElementsAre("node1", "node1", "node2", "node3", "node1 slots=1", "node2 slots=1", "node3 slots=1"))
+      << result.text();
+  EXPECT_THAT(result.text(), testing::HasSubstr("Permission denied (publickey)")) << "without the key nobody gets in";
+}
+
+TEST(mpi_many_hosts, a_signal_ends_the_hosts) {
+  // Job control (set -m), since a shell without it makes its background jobs ignore SIGINT.
+  for (const auto& [signal, code] : {std::pair{"INT", 130}, {"KILL", 128 + SIGKILL}}) {
+    const auto result = with_hosts(
+        "set -m; exec 3< <(exec $hosts sh -c 'echo ready; exec sleep 60' 2>&1); hosts_id=$!; read -r line <&3;"
+        "[[ $line == ready ]] || { echo \"$line\"; wait $hosts_id; exit; };"
+        "kill -" +
+        std::string(signal) + " $hosts_id; wait $hosts_id");
+    SKIP_WITHOUT_HOSTS(result);
+    EXPECT_EQ(result.exit_code, code) << result.text();
+  }
 }
 
 TEST(mpi_many_hosts, where_hosts_cannot_be_made_it_is_skipped_with_the_reason) {
   if (geteuid() != 0) {
-    const auto result = play({});
+    const auto result = run_parts("03_processes/mpi_many_hosts");
     EXPECT_EQ(result.exit_code, 77);
     EXPECT_THAT(result.err, ElementsAre("hosts.sh: only root may make networks and start sshd"));
     return;
@@ -127,19 +136,12 @@ TEST(mpi_many_hosts, where_hosts_cannot_be_made_it_is_skipped_with_the_reason) {
   }
 }
 
-TEST(mpi_many_hosts, the_program_needs_no_several_hosts) {
-  const auto result = run_ranks(2, "mpi_many_hosts", {"--side", "64", "--steps", "20"});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    ranks on each host: [2]")) << result.text();
-  EXPECT_EQ(result.lines_with("^on one host, memory.* us").size(), 3U) << result.text();
-
-  const auto compared = run_ranks(2, "mpi_many_hosts", {"--side", "64", "--compare", "/no/such/file"});
-  EXPECT_EQ(compared.exit_code, 3) << compared.text();
-  EXPECT_THAT(compared.err, ElementsAre("mpi_many_hosts: /no/such/file holds no plate of this size"));
-
-  const auto many = run_ranks(17, "mpi_many_hosts", {"--side", "16"});
-  EXPECT_EQ(many.exit_code, 2) << many.text();
-  EXPECT_THAT(many.err, ElementsAre("mpi_many_hosts: 17 ranks are too many for 16 rows"));
+TEST(mpi_many_hosts, the_program_runs_on_one_host_too) {
+  const auto result = run_ranks(3, "mpi_many_hosts");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^rank \\d is number \\d on .* has sent it a message$").size(), 3U) << result.text();
+  EXPECT_TRUE(result.has_line("ok    ranks that know the host of the rank before: 3")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    groups of ranks that can share memory, one per host: 1")) << result.text();
 }
 
 }  // namespace

@@ -1,114 +1,138 @@
-// Reduce: the program seen from outside. Catalogue: 3.C10, 3.23.
+// What the ranks print for several numbers of ranks, lengths and roots, beside plain loops.
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "mpi_session.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::Result;
+using test_support::run;
 using test_support::run_ranks;
+
+std::string text(long number) { return std::to_string(number); }
 
 /// `factor` * [0, 1, 2, ...], as the program prints it.
 std::string multiples(int factor, int length) {
-  std::string text;
-  for (int i = 0; i < length; ++i) text += (i > 0 ? ", " : "") + std::to_string(factor * i);
-  return "[" + text + "]";
+  std::string numbers;
+  for (int i = 0; i < length; ++i) numbers += (i > 0 ? ", " : "") + text(factor * i);
+  return "[" + numbers + "]";
 }
 
-/// What `ranks` ranks print about the sum of their arrays.
-std::vector<std::string> lines_about_the_sum(int ranks, int length, int root) {
+/// All that `ranks` ranks have to print.
+std::vector<std::string> expected_lines(int ranks, int length, int root) {
   std::vector<std::string> lines;
   for (int i = 0; i < ranks; ++i) {
-    lines.push_back("process " + std::to_string(i) + " sending " + multiples(i + 1, length));
+    lines.push_back("rank " + text(i) + " has " + multiples(i + 1, length) + ", and after MPI_Reduce " +
+                    multiples(i == root ? ranks * (ranks + 1) / 2 : 0, length));
   }
   for (int i = 0; i < ranks; ++i) {
-    lines.push_back("on task " + std::to_string(i) +
-                    " after Reduce: data = " + multiples(i == root ? ranks * (ranks + 1) / 2 : 0, length));
+    lines.push_back("rank " + text(i) + " has the number " + text(3 * i % 5));
   }
+  lines.push_back("ok    ranks that have the sum, or zeros if they are not the root: " + text(ranks));
+  lines.push_back("ok    ranks that have the sum after MPI_Allreduce: " + text(ranks));
+  lines.push_back("ok    ranks that have the sum after the all-reduce in a ring: " + text(ranks));
+  lines.push_back("ok    numbers that all ranks have sent in the ring: " + text(2L * (ranks - 1) * length));
+  const std::string largest = ranks >= 4 ? "[4, 3]" : "[3, 1]";  // the numbers are 0, 3, 1, 4, 2, 0, 3, 1
+  lines.push_back("ok    the largest number, and the rank that has it: " + largest);
+  lines.push_back("ok    digits of all ranks, in the order of the ranks: " +
+                  std::string("12345678").substr(0, static_cast<std::size_t>(ranks)));
   return lines;
 }
 
-/// The value of the check `what`.
-std::string checked(const Result& result, const std::string& what) {
-  for (const std::string& line : result.out) {
-    if (line.starts_with("ok    " + what + ": ")) return line.substr(what.size() + 8);
-  }
-  return "none";
-}
-
-TEST(mpi_reduce, the_root_alone_has_the_sum_for_any_rank_count_length_and_root) {
-  const std::vector<std::vector<int>> cases = {{3, 3, 0}, {3, 5, 2}, {1, 3, 0}, {2, 3, 1}, {5, 3, 0}, {8, 4, 3}};
-  for (const std::vector<int>& one : cases) {
-    const int ranks = one[0], length = one[1], root = one[2];
-    const auto result = run_ranks(ranks, "mpi_reduce",
-                                  {"--length", std::to_string(length), "--root", std::to_string(root), "--up-to", "8"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_THAT(result.lines_with("sending|after Reduce"),
-                testing::ElementsAreArray(lines_about_the_sum(ranks, length, root)))
-        << result.text();
-    EXPECT_EQ(checked(result, "what was sent is unchanged"), "yes");
-    EXPECT_EQ(checked(result, "how often the ring sends a number"), std::to_string(2 * (ranks - 1))) << result.text();
+TEST(mpi_reduce, sums_operators_ring_and_digits_are_right_for_any_rank_count_length_and_root) {
+  struct Case {
+    int ranks, length, root;
+  };
+  // The ring's pieces: one number each, none at all, of different lengths.
+  for (const auto& [ranks, length, root] : {Case{3, 5, 2}, Case{2, 3, 1}, Case{5, 3, 0}, Case{8, 20, 3}}) {
+    const auto result = run_ranks(ranks, "mpi_reduce", {"--length", text(length), "--root", text(root)});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.out, expected_lines(ranks, length, root)) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
 }
 
-TEST(mpi_reduce, every_operator_gives_what_a_loop_gives) {
-  // Ranks 0 to 4 have 0, 3, 1, 4, 2, and 1 to 5.
-  const auto result = run_ranks(5, "mpi_reduce", {"--up-to", "8"});
-  const std::vector<std::pair<std::string, std::string>> expected = {
-      {"MPI_MAX", "[4, 5]"},  {"MPI_MIN", "[0, 1]"},  {"MPI_SUM", "[10, 15]"}, {"MPI_PROD", "[0, 120]"},
-      {"MPI_LAND", "[0, 1]"}, {"MPI_LOR", "[1, 1]"},  {"MPI_LXOR", "[0, 1]"},  {"MPI_BAND", "[0, 0]"},
-      {"MPI_BOR", "[7, 7]"},  {"MPI_BXOR", "[4, 1]"},
+/// Combines 6, 3, 5, 0, 6, 3 and so on, one number per rank, by every operator of MPI, and compares with plain loops.
+void expect_operators_right(int rank, int ranks, MPI_Comm comm) {
+  const auto number_of = [](int r) { return std::vector<int>{6, 3, 5, 0}[static_cast<std::size_t>(r % 4)]; };
+  struct Operator {
+    MPI_Op op;
+    int start;
+    int (*combine)(int, int);
   };
-  for (const auto& [op, value] : expected) EXPECT_EQ(checked(result, op), value) << op << result.text();
-}
-
-TEST(mpi_reduce, of_several_extremes_the_lowest_rank_counts) {
-  const auto result = run_ranks(5, "mpi_reduce", {"--up-to", "8"});  // 0, 3, 1, 4, 2 and 0, 1, 0, 1, 0
-  EXPECT_EQ(checked(result, "MPI_MAXLOC of 3 * rank % 5: value and rank"), "[4, 3]") << result.text();
-  EXPECT_EQ(checked(result, "MPI_MINLOC of 3 * rank % 5: value and rank"), "[0, 0]") << result.text();
-  EXPECT_EQ(checked(result, "MPI_MAXLOC of rank % 2: value and rank"), "[1, 1]") << result.text();
-  EXPECT_EQ(checked(result, "MPI_MINLOC of rank % 2: value and rank"), "[0, 0]") << result.text();
-}
-
-TEST(mpi_reduce, an_own_operator_keeps_the_order_of_the_ranks_at_any_root) {
-  const std::string what = "1 + 1 / (2 + 1 / (3 + ...)) by matrices";
-  EXPECT_EQ(checked(run_ranks(2, "mpi_reduce", {"--up-to", "8"}), what), "3 / 2");
-  for (const std::string root : {"0", "1", "3"}) {
-    EXPECT_EQ(checked(run_ranks(4, "mpi_reduce", {"--root", root, "--up-to", "8"}), what), "43 / 30") << root;
+  const Operator operators[] = {{MPI_MAX, 0, [](int a, int b) { return std::max(a, b); }},
+                                {MPI_MIN, 9, [](int a, int b) { return std::min(a, b); }},
+                                {MPI_SUM, 0, [](int a, int b) { return a + b; }},
+                                {MPI_PROD, 1, [](int a, int b) { return a * b; }},
+                                {MPI_LAND, 1, [](int a, int b) { return int(a && b); }},
+                                {MPI_LOR, 0, [](int a, int b) { return int(a || b); }},
+                                {MPI_LXOR, 0, [](int a, int b) { return int(!a != !b); }},
+                                {MPI_BAND, -1, [](int a, int b) { return a & b; }},
+                                {MPI_BOR, 0, [](int a, int b) { return a | b; }},
+                                {MPI_BXOR, 0, [](int a, int b) { return a ^ b; }}};
+  const int mine = number_of(rank);
+  for (const Operator& one : operators) {
+    int result = 0, expected = one.start;
+    CHECK_MPI(MPI_Allreduce(&mine, &result, 1, MPI_INT, one.op, comm));
+    for (int i = 0; i < ranks; ++i) expected = one.combine(expected, number_of(i));
+    EXPECT_EQ(result, expected) << "operator " << &one - operators << " with " << ranks << " ranks";
   }
+  const int pair[] = {mine, rank};
+  int largest[2], smallest[2];
+  CHECK_MPI(MPI_Allreduce(pair, largest, 1, MPI_2INT, MPI_MAXLOC, comm));
+  CHECK_MPI(MPI_Allreduce(pair, smallest, 1, MPI_2INT, MPI_MINLOC, comm));
+  EXPECT_THAT(largest, testing::ElementsAre(6, 0)) << "the lowest of the ranks that have it";
+  EXPECT_THAT(smallest, testing::ElementsAreArray(ranks < 4 ? std::vector{3, 1} : std::vector{0, 3}));
+}
+
+/// This test starts itself again as eight ranks; they form groups of two ranks, of three, and so on.
+TEST(mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
+  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
+    const auto result = run_ranks(8, "mpi_reduce_test", {"--gtest_filter=mpi_operators.*"},
+                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 8U) << result.text();
+    return;
+  }
+  const mpi::Session session;
+  for (int ranks = 2; ranks <= session.ranks(); ++ranks) {  // of one rank, Open MPI 4.1 copies the number as it is
+    MPI_Comm comm;
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, session.rank() < ranks ? 0 : MPI_UNDEFINED, session.rank(), &comm));
+    if (comm == MPI_COMM_NULL) continue;
+    expect_operators_right(session.rank(), ranks, comm);
+    CHECK_MPI(MPI_Comm_free(&comm));
+  }
+}
+
+TEST(mpi_reduce, one_rank_has_its_own_numbers_without_mpirun_too) {
+  const auto result = run("mpi_reduce");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("rank 0 has [0, 1, 2], and after MPI_Reduce [0, 1, 2]")) << result.text();
 }
 
 TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {
-  for (const std::string odd_one : {"0", "2"}) {
-    const auto result = run_ranks(3, "mpi_reduce", {"--odd-one", odd_one});
-    EXPECT_EQ(result.exit_code, 2) << result.text();
-    EXPECT_TRUE(result.out.empty()) << result.text();
-    EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: the arrays differ in length, from 3 to 4"));
-    EXPECT_EQ(result.left_behind, 0);
-  }
-}
-
-TEST(mpi_reduce, a_root_that_does_not_exist_is_rejected) {
-  const auto result = run_ranks(3, "mpi_reduce", {"--root", "3"});
+  const auto result = run_ranks(3, "mpi_reduce", {"--odd-one", "2"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
-  EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: no rank 3 among 3"));
+  EXPECT_TRUE(result.out.empty()) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: the ranks' arrays differ in length"));
+  EXPECT_EQ(result.left_behind, 0);
 }
 
-TEST(mpi_reduce, every_form_is_measured_at_every_size) {
-  const auto result = run_ranks(3, "mpi_reduce");
-  for (const std::string form : {"MPI_Allreduce", "reduce, broadcast", "ring"}) {
-    EXPECT_THAT(result.captures("^ *(\\d+ [KM]?i?B), " + form + " +[\\d.]+ us"),
-                testing::ElementsAre("8 B", "1 KiB", "64 KiB", "1 MiB", "16 MiB"))
-        << result.text();
-  }
+TEST(mpi_reduce, a_root_that_does_not_exist_is_refused) {
+  const auto result = run_ranks(2, "mpi_reduce", {"--root", "2"});
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: --root 2: there are only 2 ranks"));
 }
 
-TEST(mpi_reduce, the_pitfall_is_right_with_one_matrix_and_wrong_with_many) {
-  const auto result = run_ranks(3, "mpi_reduce_commutative");
-  EXPECT_EQ(result.exit_code, 1) << result.text();
-  EXPECT_TRUE(result.has_line("of 1 matrices, wrong: 0")) << result.text();
-  EXPECT_EQ(result.lines_with("^of 1000 matrices, wrong: [1-9]").size(), 1U) << result.text();
-  EXPECT_TRUE(result.err.empty()) << result.text();
+TEST(mpi_reduce, the_bench_has_right_sums_in_all_ways) {
+  const auto result = run_ranks(4, "mpi_reduce_bench", {"--up-to", "65536"});
+  EXPECT_TRUE(result.has_line("ok    every size, all three ways: every rank has the sum: yes")) << result.text();
+  EXPECT_THAT(result.captures("^ *(\\d+ [KM]?i?B), ring"), testing::ElementsAre("8 B", "1 KiB", "64 KiB"))
+      << result.text();
 }
 
 }  // namespace

@@ -1,59 +1,36 @@
-// Name processes: the program seen from outside. Catalogue: 3.3.
+// The program's output, and named children from inside. Catalogue: 3.3.
 
-#include <algorithm>
+#include "03_processes/name_process/named_process.hpp"
+
+#include <array>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 
+#include "shared_memory.hpp"
+#include "sign.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::Result;
 using test_support::run;
-using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-using Lines = std::vector<std::string>;
-
-/// The lines between two others.
-Result between(const Result& result, const std::string& first, const std::string& last) {
-  Result part;
-  auto line = std::find(result.out.begin(), result.out.end(), first);
-  if (line != result.out.end()) ++line;
-  for (; line != result.out.end() && !line->starts_with(last); ++line) part.out.push_back(*line);
-  return part;
-}
-
-TEST(name_process, each_name_starts_and_exits_once_at_the_same_time_if_both_are_joined) {
-  for (const char* delay : {"1", "20"}) {
-    const auto result = run("name_process", {"--delay-ms", delay});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
-    const Result joined = between(result, "Both joined:", "two processes");
-    EXPECT_THAT(joined.captures("^Starting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
-    EXPECT_THAT(joined.captures("^Exiting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
-    const auto words = joined.captures("^(Starting|Exiting) ");
-    EXPECT_TRUE(std::is_sorted(words.rbegin(), words.rend())) << "one after another\n" << result.text();
-    const auto took_ms = result.captures("^two processes of \\d+ ms took (\\d+) ms$");
-    ASSERT_EQ(took_ms.size(), 1U) << result.text();
-    EXPECT_GE(std::stol(took_ms[0]), std::stol(delay));
-
-    const Result daemon = between(result, "The first is a daemon:", "ok ");
-    EXPECT_THAT(daemon.captures("^Starting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
-    EXPECT_THAT(daemon.captures("^Exiting (.*)$"), ElementsAre("Process-2"));
-    EXPECT_THAT(result.captures("^ok    exit codes: (.*)$"), ElementsAre("[0, 0]", "[-15, 0]"));
+TEST(name_process, both_start_and_exit_under_their_names_at_the_same_time) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("name_process", {"--delay-ms", "100"});
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.left_behind, 0);
+  const auto words = result.captures("^(Starting|Exiting) ");
+  EXPECT_EQ(words, (std::vector<std::string>{"Starting", "Starting", "Exiting", "Exiting"})) << result.text();
+  EXPECT_THAT(result.captures("^Starting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
+  EXPECT_THAT(result.captures("^Exiting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
+  for (const std::string what : {"short names in /proc", "command lines in /proc"}) {
+    EXPECT_TRUE(result.has_line("ok    " + what + R"(: ["foo_process", "Process-2"])")) << result.text();
   }
-}
-
-TEST(name_process, the_names_are_seen_inside_in_proc_and_not_by_the_parent) {
-  const auto result = run("name_process", {"--delay-ms", "1"});
-  const std::string both = R"(["foo_process", "Process-2"])";
-  for (const char* what : {"names", "names seen inside", "short names in /proc", "command lines in /proc"}) {
-    EXPECT_TRUE(result.has_line("ok    " + std::string(what) + ": " + both)) << result.text();
-  }
-  EXPECT_TRUE(result.has_line(R"(ok    the parent's own names: ["MainProcess", "name_process"])")) << result.text();
-  EXPECT_EQ(result.lines_with(R"(: \["sixteen_letters", "sixteen_letters!"\]$)").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with(R"(: \["name_process_ch", "foo_process", "foo_process"\]$)").size(), 1U) << result.text();
+  EXPECT_TRUE(result.has_line("ok    the parent's own name: MainProcess")) << result.text();
 }
 
 TEST(name_process, ps_shows_the_names) {
@@ -63,28 +40,93 @@ TEST(name_process, ps_shows_the_names) {
                              "case $seen in 'Process-2 Process-2'*'foo_process foo_process'*) "
                              "echo seen; break;; esac; sleep 0.01; done; kill $!";
   const auto result = run("/bin/sh", {"-c", script});
-  EXPECT_THAT(result.out, ElementsAre("seen")) << result.text();
+  EXPECT_THAT(result.out, testing::ElementsAre("seen")) << result.text();
 }
 
-TEST(name_process, a_command_line_with_too_little_room_is_cut) {
+/// A command line with room for 17 characters and a zero, as the system would have put it into memory.
+struct Memory {
+  std::array<char, 18> text = {'p', 'r', 'o', 'g', 'r', 'a', 'm', 0, '-', '-', 'd', 'e', 'l', 'a', 'y', '=', '1', 0};
+  std::array<char*, 3> argv = {&text[0], &text[8], nullptr};
+};
+
+TEST(command_line, is_replaced_and_cut_off_where_its_room_ends) {
+  Memory memory;
+  const CommandLine command_line(2, memory.argv.data());
+  command_line.set("sixteen_letters!");
+  EXPECT_STREQ(memory.text.data(), "sixteen_letters!");
+  command_line.set("foo");
+  EXPECT_STREQ(memory.text.data(), "foo");
+  EXPECT_EQ(memory.text[4], 0) << "nothing of the longer one is left";
+  command_line.set("seventeen_letters_and_more");
+  EXPECT_STREQ(memory.text.data(), "seventeen_letters");
+}
+
+TEST(command_line, strings_that_stand_elsewhere_do_not_belong_to_it) {
+  Memory memory;
+  std::array<char, 8> other = {'o', 't', 'h', 'e', 'r', 0};
+  memory.argv[1] = other.data();
+  CommandLine(2, memory.argv.data()).set("a_long_name");
+  EXPECT_STREQ(memory.text.data(), "a_long_");
+  EXPECT_STREQ(other.data(), "other");
+}
+
+using Name = std::array<char, 32>;
+
+TEST(start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in_each_child) {
+  Memory memory;
+  const CommandLine command_line(2, memory.argv.data());
+  const Shared<Name> seen, grandchild;
+  processes_started = 0;
+  const auto save = [](const std::string& name, Name& place) { name.copy(place.data(), place.size() - 1); };
+  EXPECT_EQ(start_named(
+                command_line, [] {}, "first")
+                .name,
+            "first");
+  const NamedProcess second = start_named(command_line, [&] {
+    save(own_name, *seen);
+    const NamedProcess process = start_named(command_line, [] {});
+    save(process.name, *grandchild);
+    exit_code_of(process.id);
+  });
+  EXPECT_EQ(second.name, "Process-2");
+  EXPECT_EQ(exit_code_of(second.id), 0);
+  EXPECT_STREQ(seen->data(), "Process-2") << "the name that the child sees";
+  EXPECT_STREQ(grandchild->data(), "Process-1");
+  EXPECT_EQ(own_name, "MainProcess") << "the parent keeps its name";
+  EXPECT_EQ(exit_code_of(-1), 0);
+}
+
+TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
+  Memory memory;
+  const CommandLine command_line(2, memory.argv.data());
+  const Shared<int> exited(0);
+  Sign works;
+  const NamedProcess child = start_named(
+      command_line,
+      [&] {
+        works.give();
+        pause();
+        ++*exited;
+      },
+      "foo_process");
+  works.wait();
+  EXPECT_EQ(kill(child.id, SIGTERM), 0);
+  EXPECT_EQ(exit_code_of(child.id), -SIGTERM);
+  EXPECT_EQ(*exited, 0);
+}
+
+TEST(name_process, a_command_line_with_little_room_is_cut_off) {
   const test_support::Folder folder;
-  for (const char* program : {"name_process", "name_process_child"}) {
-    std::filesystem::create_symlink(test_support::bin() + "/" + program, folder.path / program);
-  }
-  std::filesystem::create_symlink("name_process", folder.path / "np");
+  std::filesystem::create_symlink(test_support::bin() + "/name_process", folder.path / "np");
   const auto result = run("/bin/sh", {"-c", "cd " + folder.path.string() + "; exec ./np"});
-  EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    short names in /proc: ["foo_process", "Process-2"])")) << result.text();
-  EXPECT_TRUE(result.has_line(R"(ok    command lines in /proc: ["foo_", "Proc"])")) << result.text();
+  EXPECT_THAT(result.lines_with(R"(command lines in /proc: \["foo_", "Proc"\])"), testing::SizeIs(1)) << result.text();
 }
 
-TEST(name_process, killed_or_interrupted_it_leaves_nothing_behind) {
+TEST(name_process, killed_it_leaves_nothing_behind) {
   const auto killed = run("name_process", {"--delay-ms", "10000"}, {.kill_after_ms = 50});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
   EXPECT_EQ(killed.left_behind, 0);
-  const auto interrupted = run("name_process", {"--delay-ms", "10000"}, {.interrupt_after_ms = 50});
-  EXPECT_EQ(interrupted.exit_code, -2) << interrupted.text();
-  EXPECT_EQ(interrupted.left_behind, 0);
 }
 
 }  // namespace

@@ -1,76 +1,165 @@
-// Spawn processes: the program seen from outside. Catalogue: 3.C1, 3.1, 3.2.
+// The program's output, and both ways to start a child from inside. Catalogue: 3.C1, 3.1, 3.2.
+
+#include "03_processes/spawn_process/start_two_ways.hpp"
+
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
 
+#include "child.hpp"
+#include "shared_memory.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::Result;
 using test_support::run;
 using testing::ElementsAre;
-using testing::EndsWith;
-using testing::StartsWith;
 
 using Lines = std::vector<std::string>;
 
-/// The lines that the children of one round said.
-Lines round(const Result& result, const std::string& heading) {
-  const auto first = std::find(result.out.begin(), result.out.end(), heading);
-  const auto last = std::find_if(first, result.out.end(), [](const auto& line) { return line.starts_with("ok "); });
-  return first == result.out.end() ? Lines{} : Lines(first + 1, last);
+std::string child_program() { return test_support::bin() + "/spawn_process_child"; }
+
+/// The lines between a heading and the next check.
+Lines round(const test_support::Result& result, const std::string& heading) {
+  auto first = std::find(result.out.begin(), result.out.end(), heading);
+  if (first != result.out.end()) ++first;
+  return {first, std::find_if(first, result.out.end(), [](const auto& line) { return line.starts_with("ok "); })};
 }
 
-Lines sorted(Lines lines) {
-  std::ranges::sort(lines);
-  return lines;
-}
-
-TEST(spawn_process, five_children_in_order_when_joined_at_once_and_in_any_order_when_joined_later) {
-  const Lines five = {"called function in process: 0", "called function in process: 1", "called function in process: 2",
-                      "called function in process: 3", "called function in process: 4"};
-  const auto result = run("spawn_process", {"--mebibytes", "4"});
+TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together_if_joined_after_it) {
+  const auto result = run("spawn_process");
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.left_behind, 0);
-  for (const std::string way : {"fork", "posix_spawn"}) {  // the same output by both, byte for byte
-    EXPECT_EQ(round(result, "By " + way + ", joined at once:"), five) << result.text();
-    EXPECT_EQ(sorted(round(result, "By " + way + ", joined when all are started:")), five) << result.text();
+  Lines five;
+  for (int number = 0; number < 5; ++number) five.push_back("called function in process: " + std::to_string(number));
+  for (const std::string way : {"fork", "posix_spawn"}) {  // the same output by both
+    EXPECT_EQ(round(result, "by " + way + ", joined inside the loop:"), five) << result.text();
+    Lines together = round(result, "by " + way + ", joined after the loop:");
+    std::sort(together.begin(), together.end());
+    EXPECT_EQ(together, five) << result.text();
   }
-  EXPECT_THAT(result.captures("^ok    child processes, and how many at a time: (.*)"),
-              ElementsAre("[5, 1]", "[5, 5]", "[5, 1]", "[5, 5]"));
-  EXPECT_THAT(result.captures("^ok    exit codes: (.*)"), testing::Each("[0, 0, 0, 0, 0]"));
-  EXPECT_TRUE(result.has_line("ok    state of a child that ended, before and after its join: [\"Z\", \"none\"]"));
-  EXPECT_TRUE(result.has_line("ok    a child raised 41: global, shared, by message: [41, 42, 42]"));
-  EXPECT_TRUE(result.has_line("ok    children left: 0"));
-  EXPECT_THAT(result.captures("^ *(\\d+ MiB in use: \\w+) .*us.*%$"),
-              ElementsAre("0 MiB in use: posix_spawn", "0 MiB in use: fork", "1 MiB in use: posix_spawn",
-                          "1 MiB in use: fork", "4 MiB in use: posix_spawn", "4 MiB in use: fork"));
+  EXPECT_THAT(result.captures("^ok    children with exit code 0: (.*)$"), ElementsAre("5", "5", "5", "5"));
+  EXPECT_TRUE(result.has_line("ok    calls that the parent's own variable has counted: 0")) << result.text();
 }
 
-TEST(spawn_process, any_number_of_children) {
-  for (const int count : {1, 100}) {
-    const auto result = run("spawn_process", {"--children", std::to_string(count), "--mebibytes", "0"});
+TEST(spawn_process, a_child_that_works_for_a_shorter_time_can_overtake_if_all_are_joined_after_the_loop) {
+  for (int attempt = 0; attempt < 20; ++attempt) {  // on a busy machine they may happen to end in order
+    const Lines together = round(run("spawn_process"), "by fork, joined after the loop:");
+    if (!std::is_sorted(together.begin(), together.end())) return;
+  }
+  FAIL() << "the children ended in the order of their start in 20 runs";
+}
+
+TEST(spawn_process, one_child_and_ten) {
+  for (const std::string count : {"1", "10"}) {
+    const auto result = run("spawn_process", {"--children", count});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
-    Lines expected;
-    for (int id = 0; id < count; ++id) expected.push_back("called function in process: " + std::to_string(id));
-    EXPECT_EQ(round(result, "By posix_spawn, joined at once:"), expected) << result.text();
-    EXPECT_EQ(sorted(round(result, "By fork, joined when all are started:")), sorted(expected)) << result.text();
+    EXPECT_THAT(result.captures("^ok    children with exit code 0: (.*)$"), ElementsAre(count, count, count, count));
   }
 }
 
-TEST(spawn_process, the_child_program_takes_a_number_and_starts_nothing) {
-  const auto result = run("spawn_process_child", {"3"});
+/// How many children the system lists for this process: those that run, and those that nobody has joined.
+int children_now() {
+  std::ifstream list("/proc/self/task/" + std::to_string(getpid()) + "/children");
+  return static_cast<int>(std::distance(std::istream_iterator<pid_t>(list), {}));
+}
+
+TEST(children, five_are_five_processes_beside_their_parent_until_they_are_joined) {
+  for (const auto& start : {std::function<pid_t(int)>(start_by_fork),
+                            std::function<pid_t(int)>([](int n) { return start_by_spawn(child_program(), n); })}) {
+    std::set<pid_t> ids;
+    for (int number = 5; number < 10; ++number) ids.insert(start(number));
+    EXPECT_EQ(ids.size(), 5U);
+    EXPECT_FALSE(ids.contains(getpid()));
+    EXPECT_EQ(children_now(), 5) << "no more were made, and none is gone before its join";
+    for (const pid_t child : ids) EXPECT_EQ(exit_code_of(child), 0);
+    EXPECT_EQ(children_now(), 0);
+  }
+  EXPECT_EQ(calls, 0) << "the children called the function";
+}
+
+/// The state of a process: R runs, S sleeps, Z has ended and is not joined; "none" if there is no such process.
+std::string state_of(pid_t child) {
+  std::ifstream file("/proc/" + std::to_string(child) + "/stat");
+  std::string number, name, state = "none";
+  file >> number >> name >> state;
+  return state;
+}
+
+TEST(children, one_that_has_ended_is_a_zombie_until_its_join) {
+  const pid_t child = start_by_fork(9);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);  // waits, and does not join
+  EXPECT_EQ(state_of(child), "Z");
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(state_of(child), "none");
+}
+
+int global = 41;
+
+TEST(children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_parent) {
+  const Shared<int> shared(41);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = start_child([&] {
+    ++global;
+    ++*shared;
+    check(write(ends[1], &global, sizeof global), "write");
+  });
+  EXPECT_EQ(exit_code_of(child), 0);
+  int message = 0;
+  EXPECT_EQ(read(ends[0], &message, sizeof message), static_cast<ssize_t>(sizeof message));
+  EXPECT_EQ(global, 41);
+  EXPECT_EQ(*shared, 42);
+  EXPECT_EQ(message, 42);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(start_child, does_not_outlive_its_parent) {
+  const Shared<pid_t> grandchild;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = start_child([&] {
+    *grandchild = start_child([] { pause(); });
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(exit_code_of(child), -SIGKILL);
+  close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0) << "end-of-file: the grandchild, which had the writing end, has ended";
+  close(ends[0]);
+}
+
+struct WithExplicitConstructor {
+  struct Member {
+    explicit Member() = default;
+    int value = 7;
+  };
+  Member member;
+};
+
+TEST(shared, may_have_members_whose_default_constructor_is_explicit) {
+  const Shared<WithExplicitConstructor> shared;
+  EXPECT_EQ(shared->member.value, 7);
+}
+
+TEST(spawn_process_child, takes_a_number_and_starts_nothing) {
+  const auto result = run("spawn_process_child", {"--number=9"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, ElementsAre("called function in process: 3"));
+  EXPECT_THAT(result.out, ElementsAre("called function in process: 9"));
   EXPECT_EQ(result.left_behind, 0);
-  for (const Lines& wrong : {Lines{}, {""}, {"x"}, {"1x"}, {"1", "2"}, {"99999999999"}}) {
-    const auto refused = run("spawn_process_child", wrong);
+  for (const std::string wrong : {"--number=", "--number=x", "--number=1x", "1", "--number=-1", "--number=10"}) {
+    const auto refused = run("spawn_process_child", {wrong});
     EXPECT_EQ(refused.exit_code, 2) << refused.text();
     EXPECT_TRUE(refused.out.empty());
-    EXPECT_THAT(refused.err, ElementsAre("spawn_process_child: one argument is needed, a whole number"));
+    EXPECT_EQ(refused.err.size(), 1U) << refused.text();
   }
 }
 
@@ -81,25 +170,17 @@ TEST(spawn_process, without_its_child_program_it_says_so) {
   const auto result = run(copy);
   EXPECT_EQ(result.exit_code, 3) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], StartsWith("spawn_process: posix_spawn of " + copy.string() + "_child in line "));
-  EXPECT_THAT(result.err[0], EndsWith(": No such file or directory"));
+  EXPECT_THAT(result.err[0], testing::StartsWith("spawn_process: posix_spawn in line "));
+  EXPECT_THAT(result.err[0], testing::EndsWith(": No such file or directory"));
 }
 
-TEST(spawn_process, without_the_guard_the_children_start_children) {
+TEST(spawn_process_no_guard, each_child_starts_five_more) {
   const auto result = run("spawn_process_no_guard");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_EQ(result.lines_with("^called function in process: \\d$").size(), 30U) << result.text();
-  EXPECT_EQ(result.out.back(), "30 processes instead of 5");
+  EXPECT_EQ(result.lines_with("^a child of generation 1$").size(), 5U) << result.text();
+  EXPECT_EQ(result.lines_with("^a child of generation 2$").size(), 25U) << result.text();
+  EXPECT_EQ(result.out.back(), "30 children instead of 5");
   EXPECT_EQ(result.left_behind, 0);
-}
-
-TEST(spawn_process, killed_or_interrupted_it_leaves_nothing_behind) {
-  const auto killed = run("spawn_process", {"--children", "100"}, {.kill_after_ms = 30});
-  EXPECT_EQ(killed.exit_code, -9) << killed.text();
-  EXPECT_EQ(killed.left_behind, 0);
-  const auto interrupted = run("spawn_process", {"--children", "100"}, {.interrupt_after_ms = 30});
-  EXPECT_EQ(interrupted.exit_code, -2) << interrupted.text();
-  EXPECT_EQ(interrupted.left_behind, 0);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
-// Send first on both sides
+// Pitfall: both ranks send first
 //
-// Ranks 1 and 5 exchange a text, and both send before they receive. With one character it works: MPI copies the message
-// away, both sends come back, both receives find what they want. With a million characters there is no room to copy
-// them to; each send waits for a receive that stands behind the other send. The program is as wrong with one character,
-// but nothing shows it.
+// Ranks 1 and 5 exchange a text, and both send before they receive. With one character that works: MPI copies the
+// message away, and both sends return. With a million characters it does not copy. Each send waits for a receive, and
+// that stands behind the other rank's send. The program is wrong with one character, too, but nothing shows it.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_deadlock/mpi_deadlock_send_first.cpp common/cookbook/*.cpp -lfmt -o mpi_deadlock_send_first
-// Run:     mpirun -n 6 mpi_deadlock_send_first
+// Run:     mpirun -n 6 mpi_deadlock_send_first, then Ctrl-C
 // Symptom: hangs
 
 #include <string>
@@ -21,7 +20,7 @@ int main() {
     const int partner = rank == 1 ? 5 : 1;
     const std::string mine(static_cast<std::size_t>(size), rank == 1 ? 'a' : 'b');
     std::string theirs(mine.size(), '?');
-    // The fault: one of the two must receive first, or both call MPI_Sendrecv.
+    // Wrong: one of the two has to receive first, or both have to call MPI_Sendrecv.
     CHECK_MPI(MPI_Send(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
     CHECK_MPI(MPI_Recv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     cookbook::println("rank {} received {} times '{}'", rank, size, theirs[0]);

@@ -1,8 +1,8 @@
-// A gather with the total for a count
+// Pitfall: the total in place of the count
 //
-// MPI_Gather takes two counts: what this rank sends, and what the root receives from each rank. This program gives the
-// total for the second. So the root keeps room for five numbers a rank, and puts rank 1's number where the sixth
-// belongs. No call returns an error. The list has room for 25 numbers here; with room for five, the call would write
+// MPI_Gather takes two counts: how much this rank sends, and how much the root receives from each rank. This program
+// gives the total for the second. So the root leaves room for five numbers per rank, and puts rank 1's number at
+// place 5. No call reports an error. The list has room for 25 numbers here; with room for five, the call would write
 // far beyond its end.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_gather/mpi_gather_total.cpp common/cookbook/*.cpp -lfmt -o mpi_gather_total
@@ -17,12 +17,12 @@ int main() {
   const mpi::Session session(2);
   const int rank = session.rank(), ranks = session.ranks();
   const int mine = (rank + 1) * (rank + 1);
-  std::vector<int> all(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks), -1);
+  std::vector<int> all(ranks * ranks, -1);
 
-  CHECK_MPI(MPI_Gather(&mine, 1, MPI_INT, all.data(), ranks, MPI_INT, 0, MPI_COMM_WORLD));  // the fault: 1, not ranks
+  CHECK_MPI(MPI_Gather(&mine, 1, MPI_INT, all.data(), ranks, MPI_INT, 0, MPI_COMM_WORLD));  // wrong: 1, not ranks
 
   const bool right = rank != 0 || all[1] == 4;
-  all.resize(static_cast<std::size_t>(ranks));
+  all.resize(ranks);
   if (rank == 0) cookbook::println("gathered: {}", all);
   return right ? 0 : 1;
 }

@@ -1,54 +1,33 @@
-// Process by class, started too early and described too late
+// Pitfall: the base class starts the process in its constructor
 //
-// The base class of process_class.cpp, but its constructor starts the child, and its destructor calls name(), which the
-// derived class overrides. In both the object is only a Process: its derived part is not there yet, or is gone already.
-// With threads the first is a race, which may go well. Here it never does: fork copies the half-made object, and
-// the copy in the child stays half-made for ever.
+// While the constructor of a base class runs, the object is an object of the base class: the derived part does not
+// exist yet. The child gets a copy of this unfinished object, and its virtual call finds the run() of the base class. A
+// thread would share the object, and might find it finished a moment later; a copy is never finished.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_class/process_class_in_constructor.cpp common/cookbook/*.cpp -lfmt -o process_class_in_constructor
 // Run:     process_class_in_constructor
 // Symptom: exit 1, prints "the child called run() of Process"
 
-#include <string>
-
 #include "child.hpp"
-#include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
-
-namespace {
 
 class Process {
  public:
-  Process() : id_(start_child([this] { return run(); })) {}  // the first mistake: there is no MyProcess yet
-  virtual ~Process() {
-    cookbook::println("the destructor called name() of {}", name());
-  }  // the second: nor is there now
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
+  Process() : child_(start_child([this] { return run(); })) {}  // wrong: there is no MyProcess yet
+  virtual ~Process() = default;
   virtual int run() { return 1; }
-  virtual std::string name() const { return "Process"; }
-
-  int join() const { return exit_code_of(id_); }
+  int join() const { return exit_code_of(child_); }
 
  private:
-  pid_t id_;
+  pid_t child_;
 };
 
 class MyProcess : public Process {
  public:
   int run() override { return 0; }
-  std::string name() const override { return "MyProcess"; }
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  cookbook::Options options("Start a process in the constructor of its base class, and find the base's run() called");
-  options.parse(argc, argv);
-
-  MyProcess process;
-  cookbook::println("in between, name() is of {}", process.name());
+int main() {
+  const MyProcess process;
   const int code = process.join();
   cookbook::println("the child called run() of {}", code == 0 ? "MyProcess" : "Process");
   return code;

@@ -2,105 +2,113 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <future>
 #include <memory>
 #include <stdexcept>
-#include <type_traits>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "dispatcher.hpp"
+#include "board.hpp"
+#include "child.hpp"
+#include "shared_memory.hpp"
 
-/// What the future of a task throws that has failed: its number, and what it has thrown, as text.
-struct TaskError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The tasks of one call.
+struct Job {
+  std::vector<long> results;
+  std::size_t left;                   ///< tasks without a result
+  std::string error;                  ///< the text of what one of them has thrown
+  std::function<void(Job&)> deliver;  ///< called when none is left
 };
 
-/// Functions are plain ones, arguments and results are bytes: captures and pointers would mean nothing in the workers,
-/// which are made in the constructor and see nothing of what this process does later.
-///
-/// Each result is taken once. If a worker dies, the one task that it was at is done again by another.
+/// To be used from one thread. A task is a plain function of a long, which runs in a worker process.
 class ProcessPool {
  public:
-  /// Starts the workers. Best done early: what a child is made from is a copy of this process as it is then.
-  explicit ProcessPool(int processes) : dispatcher_(processes) {}
+  using Function = long (*)(long);
 
-  /// Does one task in a worker, and waits for its result.
-  template <typename Result, typename Argument>
-  Result apply(Result (*function)(Argument), std::type_identity_t<Argument> argument) {
-    return apply_async(function, argument).get();
+  /// Starts the workers. They are copies of this process as it is now, and see nothing of what it does later.
+  explicit ProcessPool(int processes) {
+    for (int i = 0; i < processes; ++i) workers_.push_back(start_child([this] { work(*board_); }));
+    collector_ = std::jthread([this] { collect(); });  // after the forks: a child has none of its parent's threads
+  }
+  /// Waits until all tasks are done and the workers have ended.
+  ~ProcessPool() {
+    for (std::size_t i = 0; i < workers_.size(); ++i) board_->tasks.put(Chunk{});  // no more tasks will come
+    for (const pid_t worker : workers_) exit_code_of(worker);
+    board_->results.put(Chunk{});
+    collector_.join();
   }
 
-  /// The same, and returns at once. `callback` gets the result, unless the task has failed. One thread calls all
-  /// callbacks, one after another, so each should be short; none may throw.
-  template <typename Result, typename Argument>
-  std::future<Result> apply_async(Result (*function)(Argument), std::type_identity_t<Argument> argument,
-                                  std::type_identity_t<std::function<void(Result)>> callback = {}) {
-    return submit<Result>(function, std::vector<Argument>{argument}, 1, std::move(callback),
-                          [](std::vector<Result>&& results) { return results.front(); });
-  }
+  /// Does one task in a worker and waits for its result. Throws std::runtime_error if the task throws.
+  long apply(Function function, long argument) { return apply_async(function, argument).get(); }
 
-  /// function(argument) for each argument, in their order, done in chunks of `chunk` tasks; 0: chunk_size(). Waits.
-  template <typename Result, typename Argument>
-  std::vector<Result> map(Result (*function)(Argument), const std::vector<Argument>& arguments, std::size_t chunk = 0) {
-    return map_async(function, arguments, chunk).get();
-  }
-
-  template <typename Result, typename Argument>
-  std::future<std::vector<Result>> map_async(
-      Result (*function)(Argument), const std::vector<Argument>& arguments, std::size_t chunk = 0,
-      std::type_identity_t<std::function<void(const std::vector<Result>&)>> callback = {}) {
-    return submit<std::vector<Result>>(function, arguments, chunk, std::move(callback),
-                                       [](std::vector<Result>&& results) { return std::move(results); });
-  }
-
-  /// Four chunks for each worker, as CPython has it: even if some take longer, all workers are busy almost to the end.
-  static std::size_t chunk_size(std::size_t tasks, int processes) {
-    const auto chunks = 4 * static_cast<std::size_t>(processes);
-    return std::max<std::size_t>((tasks + chunks - 1) / chunks, 1);
-  }
-
-  /// After close() no task is taken; then join() waits until all are done and the workers have ended. Without them the
-  /// destructor drops what no worker has begun.
-  void close() { dispatcher_.close(); }
-  void join() { dispatcher_.join(); }
-
-  /// The processes that are workers now, and how many died and were replaced.
-  std::vector<pid_t> workers() const { return dispatcher_.workers(); }
-  int replaced() const { return dispatcher_.board().replaced; }
-
- private:
-  /// Makes a job of it. When that has ended, `convert` makes the value for callback and future of all results.
-  template <typename Value, typename Result, typename Argument, typename Callback, typename Convert>
-  std::future<Value> submit(Result (*function)(Argument), const std::vector<Argument>& arguments, std::size_t chunk,
-                            Callback callback, Convert convert) {
-    static_assert(std::is_trivially_copyable_v<Argument> && std::is_trivially_copyable_v<Result>,
-                  "only bytes go from process to process");
-    static_assert(sizeof(Argument) <= Place::bytes && sizeof(Result) <= Place::bytes, "and not too many");
-    if (chunk == 0) chunk = chunk_size(arguments.size(), dispatcher_.processes());
-    const auto promise = std::make_shared<std::promise<Value>>();
-    const auto deliver = [promise, callback, convert](Job& job) {
-      if (!job.error.empty()) return promise->set_exception(std::make_exception_ptr(TaskError(job.error)));
-      std::vector<Result> results(job.count);
-      std::copy_n(job.results.data(), job.results.size(), reinterpret_cast<std::byte*>(results.data()));
-      Value value = convert(std::move(results));
-      if (callback) callback(value);
-      promise->set_value(std::move(value));
-    };
-    const auto* bytes = reinterpret_cast<const std::byte*>(arguments.data());
-    dispatcher_.submit({.run = run_tasks<Result, Argument>,
-                        .function = reinterpret_cast<void (*)()>(function),
-                        .count = arguments.size(),
-                        .argument_size = sizeof(Argument),
-                        .result_size = sizeof(Result),
-                        .chunk = std::min(chunk, Place::bytes / std::max(sizeof(Argument), sizeof(Result))),
-                        .arguments = {bytes, bytes + arguments.size() * sizeof(Argument)},
-                        .results = std::vector<std::byte>(arguments.size() * sizeof(Result)),
-                        .deliver = deliver});
+  /// The same, but returns at once. `callback`, if there is one, gets the result before the future is ready. It runs in
+  /// the thread that collects all results, so it should be short.
+  std::future<long> apply_async(Function function, long argument, std::function<void(long)> callback = {}) {
+    const auto promise = std::make_shared<std::promise<long>>();
+    submit(function, {argument}, 1, [=](Job& job) { fulfil(*promise, job, job.results.front(), callback); });
     return promise->get_future();
   }
 
-  Dispatcher dispatcher_;
+  /// function(argument) for each argument, in their order. Waits.
+  std::vector<long> map(Function function, const std::vector<long>& arguments, std::size_t chunk = 0) {
+    return map_async(function, arguments, {}, chunk).get();
+  }
+
+  /// The same, but returns at once, unless more than 64 chunks wait. Chunks are of `chunk` tasks; 0: of chunk_size().
+  std::future<std::vector<long>> map_async(Function function, const std::vector<long>& arguments,
+                                           std::function<void(const std::vector<long>&)> callback = {},
+                                           std::size_t chunk = 0) {
+    const auto promise = std::make_shared<std::promise<std::vector<long>>>();
+    submit(function, arguments, chunk > 0 ? chunk : chunk_size(arguments.size(), workers_.size()),
+           [=](Job& job) { fulfil(*promise, job, std::move(job.results), callback); });
+    return promise->get_future();
+  }
+
+  /// Four chunks per worker, as in CPython: even if some take longer, all workers are busy almost to the end.
+  static std::size_t chunk_size(std::size_t tasks, std::size_t processes) {
+    return std::max<std::size_t>((tasks + 4 * processes - 1) / (4 * processes), 1);
+  }
+
+ private:
+  /// Cuts the arguments into chunks for the workers.
+  void submit(Function function, const std::vector<long>& arguments, std::size_t chunk,
+              std::function<void(Job&)> deliver) {
+    const std::size_t tasks = arguments.size();
+    auto job = std::make_unique<Job>(Job{std::vector<long>(tasks), tasks, "", std::move(deliver)});
+    if (tasks == 0) return job->deliver(*job);
+    Job* const all = job.release();  // now in the hands of the collector, which deletes it
+    for (std::size_t first = 0; first < tasks;) {
+      Chunk next = {function, all, first, std::min({chunk, tasks - first, Chunk::room}), "", {}};
+      std::copy_n(arguments.begin() + static_cast<std::ptrdiff_t>(first), next.count, next.values);
+      first += next.count;
+      board_->tasks.put(next);
+    }
+  }
+
+  /// The thread that collects the results: each chunk knows where in which job it belongs.
+  void collect() {
+    for (Chunk chunk = board_->results.get(); chunk.job != nullptr; chunk = board_->results.get()) {
+      Job& job = *chunk.job;
+      std::copy_n(chunk.values, chunk.count, job.results.begin() + static_cast<std::ptrdiff_t>(chunk.first));
+      if (chunk.error[0] != '\0') job.error = chunk.error;
+      job.left -= chunk.count;
+      if (job.left > 0) continue;
+      const std::unique_ptr<Job> finished(&job);
+      job.deliver(job);
+    }
+  }
+
+  template <typename Value, typename Callback>
+  static void fulfil(std::promise<Value>& promise, const Job& job, Value value, const Callback& callback) {
+    if (!job.error.empty()) return promise.set_exception(std::make_exception_ptr(std::runtime_error(job.error)));
+    if (callback) callback(value);
+    promise.set_value(std::move(value));
+  }
+
+  const Shared<Board> board_;
+  std::vector<pid_t> workers_;
+  std::jthread collector_;
 };

@@ -1,102 +1,66 @@
-/// A bounded queue between processes, for any number of producers and consumers: a ring, a lock, and three conditions.
+/// A bounded first-in, first-out queue between processes.
 #pragma once
 
-#include <atomic>
-#include <chrono>
+#include <boost/interprocess/sync/interprocess_condition.hpp>
+#include <boost/interprocess/sync/interprocess_mutex.hpp>
+#include <boost/interprocess/sync/scoped_lock.hpp>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
-#include "../process_synchronisation/primitives.hpp"  // RobustMutex, Hold, Condition
-
-/// For memory that processes share. A process may be killed at any moment, in any call: puts, gets and dones are
-/// numbers that only grow, an item is in when `puts_` says so and out when `gets_` does, so nothing is ever half done.
+/// For shared memory, and any number of producers and consumers: a ring of items behind a mutex, with one condition
+/// variable for each event that a process may wait for.
 template <typename T, std::size_t capacity>
 class SharedQueue {
-  static_assert(std::is_trivially_copyable_v<T>, "only bytes go from process to process");
+  static_assert(std::is_trivially_copyable_v<T>, "only the bytes of an item reach the other process");
 
  public:
-  /// Puts an item in; waits while the queue is full. False if it is closed, or full for the time `limit`.
-  bool put(const T& item, Duration limit = for_ever) {
-    Hold hold(lock_);
-    const bool room = wait(hold, not_full_, limit, [&] { return closed_ || puts_ - gets_ < capacity; });
-    if (!room || closed_) return false;
-    items_[puts_ % capacity] = item;
-    puts_.store(puts_ + 1, std::memory_order_release);
-    if (puts_ - gets_ == 1) not_empty_.notify_all();  // else nobody waits, or is woken already
-    return true;
+  /// Appends an item; waits while the queue is full.
+  void put(const T& item) {
+    Lock lock(mutex_);
+    not_full_.wait(lock, [&] { return size_ < capacity; });
+    items_[(first_ + size_) % capacity] = item;
+    ++size_;
+    ++unfinished_;
+    not_empty_.notify_one();
   }
 
-  /// Takes the oldest item; waits while there is none. Nothing if none comes within `limit`, or none will come: the
-  /// queue is closed and empty.
-  std::optional<T> get(Duration limit = for_ever) {
-    Hold hold(lock_);
-    wait(hold, not_empty_, limit, [&] { return closed_ || puts_ > gets_; });
-    if (puts_ == gets_) return std::nullopt;
-    const T item = items_[gets_ % capacity];
-    gets_.store(gets_ + 1, std::memory_order_release);
-    if (puts_ - gets_ == capacity - 1) not_full_.notify_all();
+  /// Removes and returns the oldest item; waits while the queue is empty.
+  T get() {
+    Lock lock(mutex_);
+    not_empty_.wait(lock, [&] { return size_ > 0; });
+    const T item = items_[first_];
+    first_ = (first_ + 1) % capacity;
+    --size_;
+    not_full_.notify_one();
     return item;
   }
 
-  /// Reports an item that was taken as processed. Throws std::logic_error if nothing is left to report.
+  /// Reports that an item taken earlier has been processed. Throws std::logic_error if none is outstanding.
   void task_done() {
-    Hold hold(lock_);
-    mend(hold);
-    if (dones_ == gets_) throw std::logic_error("task_done() was called more often than items were taken");
-    dones_.store(dones_ + 1, std::memory_order_release);
-    if (dones_ == puts_) done_.notify_all();
+    Lock lock(mutex_);
+    if (unfinished_ == size_) throw std::logic_error("SharedQueue: more calls of task_done() than items taken");
+    if (--unfinished_ == 0) all_done_.notify_all();
   }
 
-  /// Waits until every item that was put has been reported by task_done(), at most `limit`; whether it was so.
-  bool join(Duration limit = for_ever) {
-    Hold hold(lock_);
-    return wait(hold, done_, limit, [&] { return dones_ == puts_; });
+  /// Waits until task_done() has been called for every item that was put.
+  void join() {
+    Lock lock(mutex_);
+    all_done_.wait(lock, [&] { return unfinished_ == 0; });
   }
 
-  /// From now on nothing is put. What is inside can still be taken. For whoever learns that one side is dead.
-  void close() {
-    Hold hold(lock_);
-    mend(hold);
-    closed_ = true;
-    not_empty_.notify_all();
-    not_full_.notify_all();
-  }
-
-  /// How many items are inside: right when it is read, perhaps not any more when it is used.
-  std::size_t size() const {
-    const std::uint64_t gets = gets_;
-    return puts_ - gets;
+  /// The number of items in the queue. It may have changed by the time that the caller uses it.
+  std::size_t size() {
+    Lock lock(mutex_);
+    return size_;
   }
 
  private:
-  static constexpr Duration for_ever = std::chrono::hours(24 * 365);
+  using Lock = boost::interprocess::scoped_lock<boost::interprocess::interprocess_mutex>;
 
-  /// If somebody died with the lock, nothing is half done, but perhaps nobody was told of what was done.
-  void mend(Hold& hold) {
-    if (!hold.owner_died()) return;
-    hold.repaired();
-    for (Condition* condition : {&not_full_, &not_empty_, &done_}) condition->notify_all();
-  }
-
-  template <typename Ready>
-  bool wait(Hold& hold, Condition& changed, Duration limit, Ready ready) {
-    mend(hold);
-    if (ready()) return true;  // the clock need not be read
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    for (;;) {
-      const bool is_ready = changed.wait_for(hold, deadline - std::chrono::steady_clock::now(), ready);
-      if (!hold.owner_died()) return is_ready;
-      mend(hold);
-    }
-  }
-
-  RobustMutex lock_;
-  Condition not_full_, not_empty_, done_;
-  // Atomic for size(), and so that the order is kept in which a kill may find things: first the item, then the number.
-  std::atomic<std::uint64_t> puts_ = 0, gets_ = 0, dones_ = 0;
-  std::atomic<bool> closed_ = false;
+  boost::interprocess::interprocess_mutex mutex_;  // protects everything below
+  boost::interprocess::interprocess_condition not_full_, not_empty_, all_done_;
+  std::size_t first_ = 0, size_ = 0;  // the place of the oldest item, and how many items there are
+  std::size_t unfinished_ = 0;        // items put, but not yet reported by task_done()
   T items_[capacity];
 };

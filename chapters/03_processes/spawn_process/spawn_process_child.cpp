@@ -1,24 +1,18 @@
 // The child of spawn_process
 //
-// A program of its own, which spawn_process.cpp starts by posix_spawn: it runs the function with the number that it is
-// given, and ends. It makes no process, so nothing in it can make too many.
+// The program that spawn_process.cpp starts by posix_spawn. It calls the function with the number that it is given, and
+// ends. It starts no process.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_child.cpp common/cookbook/*.cpp -lfmt -o spawn_process_child
-// Run:     spawn_process_child NUMBER
+// Run:     spawn_process_child [--number N]
 
-#include <charconv>
-#include <string_view>
-
-#include "cookbook/print.hpp"
-#include "target.hpp"
+#include "cookbook/options.hpp"
+#include "start_two_ways.hpp"
 
 int main(int argc, char** argv) {
-  const std::string_view text = argc == 2 ? argv[1] : "";
-  int id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    cookbook::complain("one argument is needed, a whole number");
-    return 2;
-  }
-  called_function(id);
+  int number = 0;
+  cookbook::Options options("The child program of spawn_process: calls one function");
+  options.add("number", number, "the number of the child", 0, 9);
+  options.parse(argc, argv);
+  called_function(number);
 }

@@ -1,53 +1,35 @@
-// Spawn processes, without a guard
+// Pitfall: a child that starts children
 //
-// The child here is this program once more, as with Python's "spawn" method, where a child imports the main script
-// again. It runs the function, as it should, and then goes on to the lines that start five children. So do they. A
-// brake stops the children's children; without it the number of processes would grow until the system refuses.
+// The child is this same program, started once more. A test of its arguments should keep it from the loop that starts
+// five children, but it does not: so each child starts five children of its own. This program stops at the second
+// generation; without that, the number of processes would grow until the system refuses to make another one.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_no_guard.cpp common/cookbook/*.cpp -lfmt -o spawn_process_no_guard
 // Run:     spawn_process_no_guard
-// Symptom: exit 1, prints "processes instead of 5"
+// Symptom: exit 1, prints "30 children instead of 5"
 
-#include <errno.h>
-#include <spawn.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
-#include <string>
 
 #include "child.hpp"
-#include "cookbook/print.hpp"
-#include "spoken_lines.hpp"
-#include "target.hpp"
+#include "start_two_ways.hpp"
 
-namespace {
+int main(int argc, char**) {
+  const int generation = argc - 1;  // 0: started by the user; each generation has one argument more
+  if (generation > 0) cookbook::println("a child of generation {}", generation);
+  if (generation == 2) return 0;  // wrong: lets generation 1 through
 
-/// Starts this program with two arguments, which make it a child, and waits for its end.
-void start_and_join(int id, int generation) {
-  std::string program = std::filesystem::read_symlink("/proc/self/exe"), number = std::to_string(id),
-              level = std::to_string(generation);
-  char* const arguments[] = {program.data(), number.data(), level.data(), nullptr};
-  pid_t child = 0;
-  check_error(posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ), "posix_spawn");
-  exit_code_of(child);
-}
-
-void start_five(int generation) {
-  for (int id = 0; id < 5; ++id) start_and_join(id, generation);
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const int generation = argc == 3 ? std::atoi(argv[2]) : 0;
-  if (generation > 0) {
-    called_function(std::atoi(argv[1]));
-    if (generation < 2) start_five(generation + 1);  // the mistake: here stands `return 0`, and nothing else
-    return 0;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  int children = 0;  // and their children, who are counted in their exit codes
+  for (int i = 0; i < 5; ++i) {
+    std::string program = self, first = "child", second = "child";
+    // One argument more than this process has; only their number counts.
+    char* const arguments[] = {program.data(), first.data(), generation == 1 ? second.data() : nullptr, nullptr};
+    pid_t child = 0;
+    check_error(posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ), "posix_spawn");
+    children += 1 + exit_code_of(child);
   }
-  const std::size_t processes = spoken_lines([] { start_five(1); }).size();
-  if (processes == 5) return 0;
-  cookbook::println("{} processes instead of 5", processes);
+  if (generation > 0) return children;
+  if (children == 5) return 0;
+  cookbook::println("{} children instead of 5", children);
   return 1;
 }

@@ -1,0 +1,35 @@
+/// Ending a child process: asking it first, and killing it after a time limit.
+#pragma once
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+extern "C" {  // glibc 2.36 leaves this to those who include the file
+#include <sys/pidfd.h>
+}
+
+#include "child.hpp"
+#include "cookbook/system_check.hpp"
+
+/// Whether a child that has not been joined yet still runs. It is only looked at, so that it can be joined later.
+inline bool is_alive(pid_t child) {
+  siginfo_t end{};
+  check(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT), "waitid");
+  return end.si_pid == 0;
+}
+
+/// Asks a child to end, by SIGTERM, and kills it if it has not ended within `grace`. Returns its exit code.
+inline int stop(pid_t child, std::chrono::milliseconds grace) {
+  const int child_fd = check(pidfd_open(child, 0), "pidfd_open");  // a file descriptor that stands for the child
+  check(pidfd_send_signal(child_fd, SIGTERM, nullptr, 0), "pidfd_send_signal");
+
+  pollfd ended = {child_fd, POLLIN, 0};  // it becomes readable when the child ends
+  const bool in_time = check(poll(&ended, 1, static_cast<int>(grace.count())), "poll") > 0;
+  if (!in_time) check(pidfd_send_signal(child_fd, SIGKILL, nullptr, 0), "pidfd_send_signal");
+  close(child_fd);
+  return exit_code_of(child);
+}

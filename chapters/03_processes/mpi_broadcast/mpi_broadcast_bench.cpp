@@ -1,0 +1,61 @@
+// Broadcast, measured
+//
+// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/mpi_broadcast/mpi_broadcast_bench.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast_bench
+// Run:     mpirun -n 10 mpi_broadcast_bench [--up-to BYTES]
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "broadcast_by_hand.hpp"
+#include "collective.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/options.hpp"
+
+namespace {
+
+/// The naive form: the root sends to all others, one after another.
+void one_by_one(void* data, int bytes, const mpi::Session& session) {
+  if (session.rank() != 0) {
+    CHECK_MPI(MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return;
+  }
+  for (int to = 1; to < session.ranks(); ++to) CHECK_MPI(MPI_Send(data, bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t up_to = 16 << 20;
+  cookbook::Options options("What a broadcast costs, by the library and by hand");
+  options.add("up-to", up_to, "largest size that is measured, in bytes", 8, 16 << 20);
+  options.parse(argc, argv);
+
+  const mpi::Session session;
+  cookbook::Figures times(fmt::format("a broadcast to {} ranks and a barrier", session.ranks()),
+                          cookbook::cost("us", 1e-6));
+  collective::add_barrier(times);
+  bool right = true;
+  for (const collective::Size& size : collective::sizes_up_to(up_to)) {
+    const std::vector<std::uint64_t> sent = collective::random_numbers(size.bytes / sizeof(std::uint64_t), 1);
+    std::vector<std::uint64_t> data = sent;
+    const int bytes = static_cast<int>(size.bytes);
+    const std::vector<collective::Form> forms = {
+        {"MPI_Bcast", [&] { CHECK_MPI(MPI_Bcast(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD)); }},
+        {"one by one", [&] { one_by_one(data.data(), bytes, session); }},
+        {"binomial tree", [&] { broadcast_by_hand(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }},
+    };
+    const auto spoil = [&] {
+      if (session.rank() != 0) std::fill(data.begin(), data.end(), 0);
+    };
+    right = collective::compare(times, forms, size, spoil, [&] { return data == sent; }) && right;
+  }
+
+  cookbook::Checks checks;
+  if (session.rank() == 0) {
+    checks.that("every rank has the root's data, at every size and in each of the three ways", right);
+    times.print(checks);
+  }
+  return session.exit_code(checks);
+}

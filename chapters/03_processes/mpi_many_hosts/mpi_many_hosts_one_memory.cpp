@@ -1,0 +1,22 @@
+// Pitfall: all ranks are expected to share memory
+//
+// MPI_Win_allocate_shared makes memory that all ranks of a communicator have in their address spaces. This program
+// takes MPI_COMM_WORLD, which works as long as all ranks are on one host. On several hosts the call is an error: the
+// program prints "MPI_Win_allocate_shared: " and the reason, and ends with exit code 3. A communicator from
+// MPI_Comm_split_type has the ranks of one host only.
+//
+// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_many_hosts/mpi_many_hosts_one_memory.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts_one_memory
+// Run:     mpirun --hostfile HOSTS mpi_many_hosts_one_memory
+
+#include "mpi_session.hpp"
+
+int main() {
+  const mpi::Session session;
+  int* mine = nullptr;
+  MPI_Win window;
+  // Wrong: MPI_COMM_WORLD may have ranks of several hosts.
+  CHECK_MPI(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
+  CHECK_MPI(MPI_Win_free(&window));
+  if (session.rank() == 0) cookbook::println("all ranks are on one host");
+  return 0;
+}

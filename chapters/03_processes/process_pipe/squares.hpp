@@ -1,0 +1,59 @@
+/// Two child processes, joined by pipes: one sends numbers, the other one squares them.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "child.hpp"
+
+/// The two ends of a pipe, as file descriptors.
+struct Pipe {
+  int reading, writing;
+};
+
+inline Pipe make_pipe() {
+  int ends[2];
+  check(pipe2(ends, O_CLOEXEC), "pipe2");  // O_CLOEXEC: closed in programs that are started by exec
+  return {ends[0], ends[1]};
+}
+
+inline void write_number(const Pipe& pipe, long number) {
+  check(write(pipe.writing, &number, sizeof number), "write");  // 8 bytes are always written as a whole
+}
+
+/// Reads the next number; false at end-of-file. Throws std::runtime_error if the file ends within a number.
+inline bool read_number(const Pipe& pipe, long& number) {
+  const auto count = check(read(pipe.reading, &number, sizeof number), "read");
+  if (count != 0 && count != sizeof number) throw std::runtime_error("the pipe ended within a number");
+  return count != 0;
+}
+
+/// Two children at work, and the pipe from which the squares can be read.
+struct Squares {
+  pid_t sender, squarer;
+  Pipe results;
+};
+
+/// Starts a child that sends the numbers from 0 to `items` - 1, and one that squares them.
+inline Squares start_squares(long items) {
+  const Pipe numbers = make_pipe();
+  const pid_t sender = start_child([&] {
+    close(numbers.reading);
+    for (long number = 0; number < items; ++number) write_number(numbers, number);
+  });  // the child ends here, and so its writing end is closed
+
+  const Pipe results = make_pipe();  // made after the sender, which has no copy of it
+  const pid_t squarer = start_child([&] {
+    close(numbers.writing);
+    close(results.reading);
+    long number = 0;
+    while (read_number(numbers, number)) write_number(results, number * number);
+  });
+
+  close(numbers.writing);  // or the squarer would never see end-of-file
+  close(results.writing);  // or this process would never see it
+  close(numbers.reading);  // or the sender would not be told if the squarer died
+  return {sender, squarer, results};
+}

@@ -1,0 +1,28 @@
+// Pitfall: a primitive for threads between processes
+//
+// A std::latch lies in memory that parent and child share. The child waits, the parent counts down, and the latch is
+// open; but the child sleeps on. count_down() asks a table of its own process whether somebody waits, and there nobody
+// does.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation_latch.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation_latch
+// Run:     process_synchronisation_latch, then Ctrl-C
+// Symptom: hangs
+
+#include <chrono>
+#include <latch>
+#include <thread>
+
+#include "child.hpp"
+#include "cookbook/print.hpp"
+#include "shared_memory.hpp"
+
+int main() {
+  const Shared<std::latch> latch(1);
+  const pid_t child = start_child([&] { latch->wait(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the child sleeps
+
+  latch->count_down();
+  cookbook::println("the latch is open: {}", latch->try_wait());
+  exit_code_of(child);
+  cookbook::println("never printed");
+}

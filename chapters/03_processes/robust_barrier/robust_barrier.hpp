@@ -1,0 +1,78 @@
+/// A barrier that notices the death of a process.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+
+#include "cookbook/system_check.hpp"
+#include "robust.hpp"
+#include "shared_futex.hpp"
+
+/// Holds a number of processes until all of them have come, again and again; to be made as Shared<RobustBarrier>. It
+/// breaks if one of them dies with the lock, or does not come in time. Once broken it stays so.
+class RobustBarrier {
+ public:
+  /// How long a process sleeps at most before it looks again: one that has died could not wake anybody.
+  static constexpr std::chrono::milliseconds look_again{100};
+
+  explicit RobustBarrier(int parties) : parties_(parties) { init_robust(mutex_); }
+  ~RobustBarrier() { pthread_mutex_destroy(&mutex_); }
+
+  /// Waits until all have come, at most `timeout`; whether they have. If not, the barrier is broken.
+  bool wait_for(std::chrono::nanoseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    const std::scoped_lock lock(*this);
+    const long mine = phase_;
+    if (++arrived_ == parties_ && !broken_) {
+      arrived_ = 0;
+      ++phase_;
+      wake_all();
+    }
+    while (phase_ == mine && !broken_) {
+      const auto left = deadline - std::chrono::steady_clock::now();
+      if (left > left.zero()) {
+        sleep(std::min<std::chrono::nanoseconds>(left, look_again));
+      } else {
+        break_for_all();
+      }
+    }
+    return phase_ != mine;
+  }
+
+  void lock() {
+    const int error = pthread_mutex_lock(&mutex_);
+    if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
+    check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
+    break_for_all();  // the last owner has died, and will never come
+  }
+  void unlock() { check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock"); }
+
+ private:
+  void break_for_all() {
+    broken_ = true;
+    wake_all();
+  }
+  void wake_all() {
+    ++changes_;
+    futex_wake(changes_);
+  }
+
+  /// Gives up the lock while it sleeps: until somebody calls wake_all(), but at most `limit`.
+  void sleep(std::chrono::nanoseconds limit) {
+    const std::uint32_t seen = changes_;  // with the lock: a change after this line ends futex_wait
+    unlock();
+    futex_wait(changes_, seen, limit);
+    lock();
+  }
+
+  const int parties_;
+  pthread_mutex_t mutex_;
+  FutexWord changes_ = 0;  // how often wake_all() has been called
+  int arrived_ = 0;
+  long phase_ = 0;  // how often all have come
+  bool broken_ = false;
+};

@@ -1,0 +1,58 @@
+// Pitfall: a process is killed while it waits at a pthread_cond_t
+//
+// A condition variable of the system has no robust form, even if its mutex has. It counts who waits. A child is killed
+// while it waits, and is never counted out again. A later pthread_cond_broadcast() waits for it for ever.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_barrier/robust_barrier_condition.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_barrier_condition
+// Run:     robust_barrier_condition, then Ctrl-C
+// Symptom: hangs
+
+#include <pthread.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "child.hpp"
+#include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
+#include "robust.hpp"
+#include "shared_memory.hpp"
+
+namespace {
+
+struct Board {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+};
+
+pid_t start_waiting(Board& board) {
+  const pid_t child = start_child([&] {
+    check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");
+    check_error(pthread_cond_wait(&board.changed, &board.mutex), "pthread_cond_wait");
+    check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the child sleeps
+  return child;
+}
+
+}  // namespace
+
+int main() {
+  const Shared<Board> board;
+  init_robust(board->mutex);
+  pthread_condattr_t how;
+  check_error(pthread_condattr_init(&how), "pthread_condattr_init");
+  check_error(pthread_condattr_setpshared(&how, PTHREAD_PROCESS_SHARED), "pthread_condattr_setpshared");
+  check_error(pthread_cond_init(&board->changed, &how), "pthread_cond_init");
+
+  const pid_t dead = start_waiting(*board);
+  check(kill(dead, SIGKILL), "kill");
+  cookbook::println("a process that waited was killed: {}", exit_code_of(dead));
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = start_waiting(*board);
+    check_error(pthread_cond_broadcast(&board->changed), "pthread_cond_broadcast");  // hangs the second time
+    cookbook::println("another one was woken: {}", exit_code_of(child));
+  }
+  cookbook::println("never printed");
+}

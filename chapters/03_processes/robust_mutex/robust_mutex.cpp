@@ -1,0 +1,85 @@
+// Robust mutex
+//
+// A process is killed in the middle of a transfer between two accounts, while it holds the lock of both. With an
+// ordinary mutex all others would wait for ever. A robust mutex gives the lock to the next process and tells it that
+// its owner has died. That process repairs the accounts and goes on. Data that cannot be repaired are refused to
+// everybody.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_mutex/robust_mutex.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_mutex
+// Run:     robust_mutex [--processes N]
+
+#include <algorithm>
+#include <csignal>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "child.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "monitor.hpp"
+#include "shared_memory.hpp"
+
+namespace {
+
+struct Accounts {
+  int first = 70, second = 30;  // 100 together, except in the middle of a transfer
+  int repairs = 0;
+
+  void repair() {
+    second = 100 - first;  // completes the transfer
+    ++repairs;
+  }
+};
+
+void transfer(Monitor<Accounts>& monitor, int amount, bool die_half_way) {
+  const Monitor<Accounts>::Access accounts(monitor);
+  accounts->first -= amount;
+  if (die_half_way) raise(SIGKILL);
+  accounts->second += amount;
+}
+
+struct Ruins {
+  void repair() { throw std::runtime_error("this cannot be repaired"); }
+};
+
+/// How a process fares that asks for access.
+std::string fate(Monitor<Ruins>& monitor, bool die) {
+  const int code = exit_code_of(start_child([&] {
+    try {
+      const Monitor<Ruins>::Access ruins(monitor);
+      if (die) raise(SIGKILL);
+      return 0;
+    } catch (const std::runtime_error&) {
+      return 1;
+    }
+  }));
+  return code == -SIGKILL ? "killed" : code == 1 ? "refused" : "admitted";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int processes = 4;
+  cookbook::Options options("Survive the death of a process that holds a lock");
+  options.add("processes", processes, "processes that use the lock after the death of its owner", 1, 50);
+  options.parse(argc, argv);
+
+  cookbook::Checks checks;
+  const Shared<Monitor<Accounts>> accounts;
+  checks.equal("exit code of a process that is killed half-way through a transfer of 10",
+               exit_code_of(start_child([&] { transfer(*accounts, 10, true); })), -SIGKILL);
+  std::vector<pid_t> others;
+  for (int i = 0; i < processes; ++i) others.push_back(start_child([&] { transfer(*accounts, 1, false); }));
+  checks.equal("processes that then transfer 1",
+               std::count_if(others.begin(), others.end(), [](pid_t child) { return exit_code_of(child) == 0; }),
+               processes);
+  const Monitor<Accounts>::Access result(*accounts);
+  checks.equal("repairs", result->repairs, 1);
+  checks.equal("both accounts", std::vector{result->first, result->second}, {60 - processes, 40 + processes});
+
+  const Shared<Monitor<Ruins>> ruins;
+  std::vector<std::string> fates = {fate(*ruins, true), fate(*ruins, false), fate(*ruins, false)};
+  checks.equal("three processes at data that cannot be repaired", fates, {"killed", "refused", "refused"});
+  return checks.exit_code();
+}

@@ -1,0 +1,96 @@
+// Starting a process, measured
+//
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_bench.cpp common/cookbook/*.cpp -lfmt -o spawn_process_bench
+// Run:     spawn_process_bench [--mebibytes N] [--rounds N]
+
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "child.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+
+namespace {
+
+/// Memory that this process uses, in pages of 4 KiB, as the data of a large program.
+class UsedMemory {
+ public:
+  explicit UsedMemory(std::size_t bytes) : bytes_(bytes) {
+    if (bytes_ == 0) return;
+    check(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), "prctl");  // no huge pages, which are 512 times as large
+    place_ =
+        check(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0), "mmap");
+    check(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), "prctl");
+  }
+  ~UsedMemory() {
+    if (bytes_ != 0) munmap(place_, bytes_);
+  }
+  UsedMemory(const UsedMemory&) = delete;
+  UsedMemory& operator=(const UsedMemory&) = delete;
+
+ private:
+  std::size_t bytes_;
+  void* place_ = nullptr;
+};
+
+constexpr const char* program = "/bin/true";  // a program that ends at once, with exit code 0
+
+int by_fork() {
+  const pid_t child = check(fork(), "fork");
+  if (child == 0) _exit(0);
+  return exit_code_of(child);
+}
+
+int by_fork_and_exec() {
+  const pid_t child = check(fork(), "fork");
+  if (child == 0) {
+    execl(program, program, nullptr);
+    _exit(127);
+  }
+  return exit_code_of(child);
+}
+
+int by_spawn() {
+  std::string name = program;
+  char* const arguments[] = {name.data(), nullptr};
+  pid_t child = 0;
+  check_error(posix_spawn(&child, program, nullptr, nullptr, arguments, environ), "posix_spawn");
+  return exit_code_of(child);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::size_t mebibytes = 1024;
+  int rounds = 25;
+  cookbook::Options options("What it costs to start a process and to join it");
+  options.add("mebibytes", mebibytes, "memory of the largest parent, in MiB", 0, 65'536);
+  options.add("rounds", rounds, "measured runs of each row", 1, 1'000);
+  options.parse(argc, argv);
+  cookbook::require_memory(static_cast<double>(mebibytes) * (1 << 20), fmt::format("--mebibytes {}", mebibytes));
+
+  int failed = 0;
+  cookbook::Figures figures("one child started and joined", cookbook::cost("us", 1e-6));
+  for (const std::size_t size : std::set{std::size_t{0}, mebibytes / 16, mebibytes / 4, mebibytes}) {
+    const UsedMemory memory(size << 20);
+    const std::string parent = fmt::format(", parent uses {} MiB", size);
+    figures.measure({{"fork" + parent, 1, [&] { failed += by_fork() != 0; }},
+                     {"fork and exec" + parent, 1, [&] { failed += by_fork_and_exec() != 0; }},
+                     {"posix_spawn" + parent, 1, [&] { failed += by_spawn() != 0; }}},
+                    rounds);
+  }
+  figures.percent_of("posix_spawn, parent uses 0 MiB", "posix_spawn, 0 MiB");
+
+  cookbook::Checks checks;
+  checks.equal("children that did not end with exit code 0", failed, 0);
+  figures.print(checks);
+  return checks.exit_code();
+}

@@ -1,0 +1,38 @@
+/// Two ways to start a child process that calls one function.
+#pragma once
+
+#include <spawn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "cookbook/print.hpp"
+#include "cookbook/system_check.hpp"
+
+inline int calls = 0;  // each process has a variable of its own
+
+/// What each child runs. The sleep stands for some work: the lower its number, the longer a child works.
+inline void called_function(int number) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3) * (10 - number));
+  ++calls;
+  cookbook::println("called function in process: {}", number);
+}
+
+/// Starts a child that is a copy of this process. Returns the child's process id.
+inline pid_t start_by_fork(int number) {
+  const pid_t child = check(fork(), "fork");  // from here on two processes run this code; fork returns 0 in the child
+  if (child != 0) return child;
+  called_function(number);
+  _exit(0);  // the child ends here; without this line it would return and go on as its parent does
+}
+
+/// Starts another program as a child, with the number as its argument. Returns the child's process id.
+inline pid_t start_by_spawn(std::string program, int number) {
+  std::string argument = fmt::format("--number={}", number);
+  char* const arguments[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;  // below: no changes to the open files, no attributes, and the environment of this process
+  check_error(posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ), "posix_spawn");
+  return child;
+}

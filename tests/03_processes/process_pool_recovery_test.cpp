@@ -1,0 +1,135 @@
+// The program's output, and RecoveringPool from inside: its workers are killed wherever they are.
+
+#include "03_processes/process_pool_recovery/recovering_pool.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "child.hpp"
+#include "shared_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+
+struct Board {
+  std::atomic<int> begun[1000] = {};
+  std::atomic<long> worker = 0;  // the process that has begun a task last
+};
+Board* board = nullptr;  // in shared memory
+
+std::vector<long> numbers_up_to(long end) {
+  std::vector<long> numbers(end);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+std::vector<long> squares_up_to(long end) {
+  std::vector<long> squares = numbers_up_to(end);
+  for (long& value : squares) value *= value;
+  return squares;
+}
+
+long square(long x) {
+  ++board->begun[x];
+  board->worker = getpid();
+  return x * x;
+}
+
+long square_slowly(long x) {
+  const long result = square(x);
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
+  return result;
+}
+
+int begun_in_all() {
+  int all = 0;
+  for (const std::atomic<int>& count : board->begun) all += count;
+  return all;
+}
+
+class process_pool_recovery : public testing::Test {
+ protected:
+  process_pool_recovery() { board = &*shared_; }
+
+ private:
+  const Shared<Board> shared_;
+};
+
+TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
+  for (const int processes : {1, 4, 32}) {
+    const auto result = run("process_pool_recovery", {"--processes", std::to_string(processes)}, {.limit = 10s});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    for (const std::string line :
+         {"ten tasks kill their workers: the squares are right all the same: yes",
+          "tasks begun, those begun again included: 110",
+          "a task that kills every worker: task 5: 3 workers died at it", "how often it was begun: 3"}) {
+      EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
+    }
+    EXPECT_EQ(result.left_behind, 0);
+  }
+}
+
+TEST_F(process_pool_recovery, no_task_is_lost_or_given_twice_when_workers_are_killed_from_outside) {
+  constexpr int kills = 20;
+  const pid_t killer = start_child([&] {
+    for (int i = 0; i < kills; ++i) {
+      const int before = begun_in_all();
+      while (begun_in_all() < before + 20 && begun_in_all() < 950) std::this_thread::yield();
+      kill(static_cast<pid_t>(board->worker), SIGKILL);  // at its task, or just after it
+    }
+  });
+  RecoveringPool pool(4, square_slowly);
+  EXPECT_EQ(pool.map(numbers_up_to(1000)), squares_up_to(1000));
+  EXPECT_EQ(exit_code_of(killer), 0);
+  EXPECT_GE(begun_in_all(), 1000);
+  EXPECT_LE(begun_in_all(), 1000 + kills);
+}
+
+TEST_F(process_pool_recovery, a_worker_that_dies_between_two_maps_is_replaced) {
+  RecoveringPool pool(1, square);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(pool.map(numbers_up_to(10)), squares_up_to(10));
+    check(kill(static_cast<pid_t>(board->worker), SIGKILL), "kill");
+  }
+  EXPECT_EQ(pool.map(numbers_up_to(10)), squares_up_to(10));
+}
+
+TEST_F(process_pool_recovery, a_task_that_kills_is_given_up_and_the_others_are_done) {
+  RecoveringPool pool(2, [](long x) {
+    if (x == 5) raise(SIGKILL);
+    return square(x);
+  });
+  EXPECT_THROW(pool.map(numbers_up_to(100)), std::runtime_error);
+  EXPECT_EQ(begun_in_all(), 99);
+  EXPECT_EQ(pool.map({6, 7}), (std::vector<long>{36, 49}));
+  EXPECT_THROW(pool.map({5}), std::runtime_error);
+}
+
+TEST_F(process_pool_recovery, if_all_workers_die_each_task_is_tried_three_times_and_no_more_workers_are_started) {
+  RecoveringPool pool(4, [](long x) {
+    square(x);
+    raise(SIGKILL);
+    return x;
+  });
+  EXPECT_THROW(pool.map(numbers_up_to(20)), std::runtime_error);
+  for (int task = 0; task < 20; ++task) EXPECT_EQ(board->begun[task], 3);
+  EXPECT_EQ(pool.map({}), std::vector<long>());
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);  // the dead have been waited for, and nobody has been started since
+}
+
+TEST_F(process_pool_recovery, no_worker_is_left_when_the_pool_is_destroyed) {
+  {
+    RecoveringPool pool(4, square);
+    pool.map(numbers_up_to(10));
+    check(kill(static_cast<pid_t>(board->worker), SIGKILL), "kill");
+    pool.map(numbers_up_to(10));
+  }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+}  // namespace

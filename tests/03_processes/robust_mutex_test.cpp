@@ -1,0 +1,109 @@
+// The program's output, and Monitor from inside: processes die at every place.
+
+#include "03_processes/robust_mutex/monitor.hpp"
+
+#include <csignal>
+#include <string>
+
+#include "asleep.hpp"
+#include "child.hpp"
+#include "shared_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+using test_support::wait_until_asleep;
+
+TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
+  for (const int processes : {1, 50}) {
+    const std::string count = std::to_string(processes);
+    const auto result = run("robust_mutex", {"--processes", count}, {.limit = 10s});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    for (const std::string line :
+         {"exit code of a process that is killed half-way through a transfer of 10: -9", "repairs: 1",
+          "three processes at data that cannot be repaired: [\"killed\", \"refused\", \"refused\"]"}) {
+      EXPECT_TRUE(result.has_line(std::string("ok    ") + line)) << line << '\n' << result.text();
+    }
+    EXPECT_TRUE(result.has_line("ok    processes that then transfer 1: " + count)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    both accounts: [" + std::to_string(60 - processes) + ", " +
+                                std::to_string(40 + processes) + "]"))
+        << result.text();
+    EXPECT_EQ(result.left_behind, 0);
+  }
+}
+
+TEST(robust_mutex, a_process_that_waits_for_the_lock_gets_it_when_the_owner_is_killed) {
+  struct Counter {
+    int repairs = 0;
+    void repair() { ++repairs; }
+  };
+  const Shared<Monitor<Counter>> counter;
+  const pid_t owner = start_child([&] {
+    const Monitor<Counter>::Access access(*counter);
+    for (;;) pause();
+  });
+  wait_until_asleep(owner);
+  const pid_t waiting = start_child([&] { return Monitor<Counter>::Access(*counter)->repairs == 1 ? 0 : 1; });
+  wait_until_asleep(waiting);
+  check(kill(owner, SIGKILL), "kill");
+  EXPECT_EQ(exit_code_of(owner), -SIGKILL);
+  EXPECT_EQ(exit_code_of(waiting), 0);
+}
+
+TEST(robust_mutex, if_the_process_that_repairs_is_killed_the_next_one_repairs) {
+  struct Counter {
+    int repairs = 0;
+    void repair() {
+      if (++repairs == 1) raise(SIGKILL);
+    }
+  };
+  const Shared<Monitor<Counter>> counter;
+  const auto lock_and_die = [&] {
+    const Monitor<Counter>::Access access(*counter);
+    raise(SIGKILL);
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(exit_code_of(start_child(lock_and_die)), -SIGKILL);  // at work, in its repair
+  EXPECT_EQ(Monitor<Counter>::Access(*counter)->repairs, 2);
+  EXPECT_EQ(Monitor<Counter>::Access(*counter)->repairs, 2);
+}
+
+TEST(robust_mutex, after_a_repair_that_throws_nobody_gets_access) {
+  struct Ruins {
+    void repair() { throw std::logic_error("not this"); }
+  };
+  using RuinsMonitor = Monitor<Ruins>;
+  const Shared<RuinsMonitor> ruins;
+  EXPECT_EQ(exit_code_of(start_child([&] {
+              const RuinsMonitor::Access access(*ruins);
+              raise(SIGKILL);
+            })),
+            -SIGKILL);
+  EXPECT_THROW(RuinsMonitor::Access{*ruins}, std::logic_error);
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(RuinsMonitor::Access{*ruins}, std::runtime_error);
+}
+
+TEST(robust_mutex, no_change_is_lost_though_many_die) {
+  struct Counter {
+    int value = 0, repairs = 0;
+    void repair() { ++repairs; }
+  };
+  const Shared<Monitor<Counter>> counter;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 40; ++i) {
+    children.push_back(start_child([&] {
+      for (int round = 0; round < 100; ++round) {
+        const Monitor<Counter>::Access access(*counter);
+        ++access->value;
+        if (i % 2 == 1 && round == 99) raise(SIGKILL);
+      }
+    }));
+  }
+  for (const pid_t child : children) exit_code_of(child);
+  const Monitor<Counter>::Access access(*counter);
+  EXPECT_EQ(access->value, 4000);
+  EXPECT_EQ(access->repairs, 20);
+}
+
+}  // namespace

@@ -1,0 +1,103 @@
+// The program's output, and SharedMap from inside.
+
+#include "03_processes/shared_map/shared_map.hpp"
+
+#include <csignal>
+
+#include "asleep.hpp"
+#include "child.hpp"
+#include "shared_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+using test_support::wait_until_asleep;
+
+TEST(shared_map, any_number_of_workers_lose_nothing) {
+  for (const int workers : {1, 10, 64}) {
+    const auto result = run("shared_map", {"--workers", std::to_string(workers), "--changes", "500"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string all = std::to_string(500 * workers);
+    EXPECT_TRUE(result.has_line("ok    " + all + " changes of one value: " + all)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the same pairs as in one process: yes")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the map is there after a reader was killed with the lock: yes"));
+    EXPECT_TRUE(result.has_line("ok    a call is refused after a worker was killed within a change: yes"));
+    EXPECT_TRUE(result.has_line("ok    a key too many is refused, and the others stay: yes")) << result.text();
+    EXPECT_EQ(result.left_behind, 0);
+  }
+}
+
+TEST(shared_map, what_one_process_changes_all_see) {
+  const Shared<SharedMap> map;
+  EXPECT_THROW(map->get(1), std::out_of_range);
+  EXPECT_EQ(exit_code_of(start_child([&] {
+              map->set(1, 6);
+              map->change(2, [](long& value) { value -= 5; });
+            })),
+            0);
+  EXPECT_EQ(exit_code_of(start_child([&] { map->change(1, [](long& value) { value += 100; }); })), 0);
+  EXPECT_EQ(map->items(), (std::map<long, long>{{1, 106}, {2, -5}}));
+}
+
+/// Starts a child that holds the map's lock in work(until_killed), and another in next() that waits for it. Kills the
+/// first; the exit code of the second.
+template <typename Work, typename Next>
+int kill_while_another_waits(Work work, Next next) {
+  const pid_t holder = start_child([&] {
+    work([] {
+      for (;;) pause();
+    });
+  });
+  wait_until_asleep(holder);
+  const pid_t waiting = start_child([&] {
+    try {
+      next();
+      return 0;
+    } catch (const std::runtime_error&) {
+      return 1;
+    }
+  });
+  wait_until_asleep(waiting);
+  EXPECT_EQ(kill(holder, SIGKILL), 0);
+  EXPECT_EQ(exit_code_of(holder), -SIGKILL);
+  return exit_code_of(waiting);
+}
+
+TEST(shared_map, a_writer_that_waits_goes_on_when_a_reader_is_killed) {
+  const Shared<SharedMap> map;
+  map->set(1, 10);
+  const auto read = [&](auto until_killed) { map->look(1, [&](const long&) { until_killed(); }); };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(kill_while_another_waits(read, [&] { map->change(1, [](long& value) { ++value; }); }), 0);
+  }
+  EXPECT_EQ(map->get(1), 13);
+}
+
+TEST(shared_map, all_are_refused_when_a_writer_is_killed) {
+  const Shared<SharedMap> map;
+  map->set(1, 10);
+  const auto write = [&](auto until_killed) { map->change(1, [&](long&) { until_killed(); }); };
+  EXPECT_EQ(kill_while_another_waits(write, [&] { map->get(1); }), 1);
+  EXPECT_THROW(map->get(1), std::runtime_error);
+  EXPECT_THROW(map->items(), std::runtime_error);
+  EXPECT_THROW(map->set(2, 1), std::runtime_error);
+}
+
+TEST(shared_map, a_full_map_can_still_be_used_and_read_until_a_reader_dies) {
+  const Shared<SharedMap> map;
+  long keys = 0;
+  EXPECT_THROW(
+      {
+        for (;; ++keys) map->set(keys, 2 * keys);
+      },
+      boost::interprocess::bad_alloc);
+  EXPECT_GE(keys, 100);
+  EXPECT_EQ(map->items().size(), static_cast<std::size_t>(keys));
+  EXPECT_THROW(map->set(keys, 1), boost::interprocess::bad_alloc);
+  EXPECT_EQ(exit_code_of(start_child([&] { map->look(0, [](const long&) { raise(SIGKILL); }); })), -SIGKILL);
+  map->set(0, 7);  // a change that failed is over: the death of the reader after it harms nobody
+  EXPECT_EQ(map->get(0), 7);
+}
+
+}  // namespace
