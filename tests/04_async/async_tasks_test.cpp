@@ -1,101 +1,168 @@
-// Async tasks: the program seen from outside. Catalogue: 4.C5, 4.4.
+// The program's output, the computations from inside, and the clock of loop_time.hpp.
 
+#include "04_async/async_tasks/computations.hpp"
+
+#include <algorithm>
 #include <chrono>
-#include <sstream>
+#include <future>
+#include <string>
+#include <vector>
 
-#include "04_async/serving.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+namespace asio = boost::asio;
 using test_support::run;
 
-/// The tests ask whether results are right, not how fast anything is: one measured round will do.
-const test_support::Setting once = {.environment = {{"COOKBOOK_ROUNDS", "1"}}};
-
-/// The lines of the three tasks for these sizes, one of each task a round.
-std::vector<std::string> expected_lines(int factorial, int fibonacci, int n, int k, const std::string& results) {
+/// The lines of the three tasks, one of each task in each round.
+std::vector<std::string> expected_lines(int n, const std::string& factorial, const std::string& fibonacci,
+                                        const std::string& binomial) {
+  const std::string number = std::to_string(n);
   std::vector<std::vector<std::string>> tasks(3);
-  for (int i = 2; i <= factorial; ++i) tasks[0].push_back("Asio task: Compute factorial(" + std::to_string(i) + ")");
-  for (int i = 0; i < fibonacci; ++i) tasks[1].push_back("Asio task: Compute fibonacci (" + std::to_string(i) + ")");
-  for (int i = 1; i <= k; ++i) tasks[2].push_back("Asio task: Compute binomialCoeff (" + std::to_string(i) + ")");
-  std::istringstream numbers(results);
-  std::string number;
-  numbers >> number;
-  tasks[0].push_back("Asio task - factorial(" + std::to_string(factorial) + ") = " + number);
-  numbers >> number;
-  tasks[1].push_back("Asio task - fibonacci(" + std::to_string(fibonacci) + ") = " + number);
-  numbers >> number;
-  tasks[2].push_back("Asio task - binomialCoeff(" + std::to_string(n) + " , " + std::to_string(k) + ") = " + number);
+  for (int i = 2; i <= n; ++i) tasks[0].push_back("Asio task: Compute factorial(" + std::to_string(i) + ")");
+  for (int i = 0; i < n; ++i) tasks[1].push_back("Asio task: Compute fibonacci(" + std::to_string(i) + ")");
+  for (int i = 1; i <= n; ++i) tasks[2].push_back("Asio task: Compute binomialCoeff(" + std::to_string(i) + ")");
+  tasks[0].push_back("Asio task - factorial(" + number + ") = " + factorial);
+  tasks[1].push_back("Asio task - fibonacci(" + number + ") = " + fibonacci);
+  tasks[2].push_back("Asio task - binomialCoeff(" + std::to_string(2 * n) + ", " + number + ") = " + binomial);
 
   std::vector<std::string> lines;
-  for (std::size_t round = 0; round < 100; ++round)
-    for (const auto& task : tasks)
+  for (std::size_t round = 0; round < 30; ++round) {
+    for (const auto& task : tasks) {
       if (round < task.size()) lines.push_back(task[round]);
+    }
+  }
   return lines;
 }
 
-struct Case {
-  int factorial, fibonacci, n, k;
-  std::string results;
-};
-
-TEST(async_tasks, lines_come_in_turn_for_any_sizes) {
-  const std::vector<Case> cases = {{10, 10, 20, 10, "3628800 55 184756"},
-                                   {0, 0, 7, 0, "1 0 1"},
-                                   {1, 1, 1, 1, "1 1 1"},
-                                   {2, 7, 5, 2, "2 13 10"},
-                                   {5, 2, 3, 5, "120 1 0"},
-                                   {20, 90, 60, 30, "2432902008176640000 2880067194370816120 118264581564861424"}};
-  for (const Case& c : cases) {
+TEST(async_tasks, the_lines_come_in_turn_in_real_time_and_on_the_virtual_clock) {
+  struct Case {
+    int n;
+    std::string factorial, fibonacci, binomial;
+  };
+  for (const Case& c : std::vector<Case>{{0, "1", "0", "1"},
+                                         {1, "1", "1", "2"},
+                                         {10, "3628800", "55", "184756"},
+                                         {20, "2432902008176640000", "6765", "137846528820"}}) {
     for (const std::string second_ms : {"0", "1"}) {
-      const auto result =
-          run("async_tasks",
-              {"--factorial", std::to_string(c.factorial), "--fibonacci", std::to_string(c.fibonacci), "--binomial-n",
-               std::to_string(c.n), "--binomial-k", std::to_string(c.k), "--second-ms", second_ms},
-              once);
+      const auto result = run("async_tasks", {"--n", std::to_string(c.n), "--second-ms", second_ms});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.captures("^(Asio task.*)$"), expected_lines(c.factorial, c.fibonacci, c.n, c.k, c.results));
-      const int sleeps = std::max(c.factorial - 1, 0) + c.fibonacci + c.k;
-      EXPECT_TRUE(result.has_line("ok    sleeps: " + std::to_string(sleeps))) << result.text();
-      EXPECT_TRUE(result.has_line("ok    seconds one after another: " + std::to_string(sleeps))) << result.text();
+      EXPECT_EQ(result.captures("^(Asio task.*)$"), expected_lines(c.n, c.factorial, c.fibonacci, c.binomial));
       EXPECT_TRUE(
-          result.has_line("ok    seconds as tasks: " + std::to_string(std::max({c.factorial - 1, c.fibonacci, c.k}))))
-          << result.text();
+          result.has_line("ok    seconds one after another: " + std::to_string(std::max(c.n - 1, 0) + 2 * c.n)));
+      EXPECT_TRUE(result.has_line("ok    seconds as tasks: " + std::to_string(c.n))) << result.text();
     }
   }
 }
 
-TEST(async_tasks, thirty_two_lines_from_one_thread) {
-  const auto result = run("async_tasks", {"--second-ms", "0"}, once);
+TEST(async_tasks, ten_seconds_are_waited_for_but_not_twenty_nine) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("async_tasks", {"--second-ms", "20"});
   EXPECT_EQ(result.lines_with("^Asio task").size(), 32U);
-  EXPECT_TRUE(result.has_line("ok    threads: 1")) << result.text();
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(10 * 20));
 }
 
-TEST(async_tasks_timing, real_time_is_nearer_to_ten_sleeps_than_to_all) {
-  const auto begun = std::chrono::steady_clock::now();
-  const auto result = run("async_tasks", {"--second-ms", "150"}, once);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_GE(taken.count(), 10 * 0.150);
-  EXPECT_LT(taken.count(), 29 * 0.150);
+/// Runs one computation alone on the virtual clock.
+template <typename Make>
+long alone(Make make, int& sleeps, std::vector<std::string>& lines) {
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  Steps steps{time, [&](const std::string& line) { lines.push_back(line); }};
+  std::future<long> result = asio::co_spawn(loop, make(steps), asio::use_future);
+  time.run();
+  sleeps = static_cast<int>(time.now());  // each takes a second
+  EXPECT_EQ(steps.threads, std::set{std::this_thread::get_id()});
+  return result.get();
 }
 
-TEST(async_tasks, costs_are_printed_after_the_checks_and_not_under_a_fault) {
-  EXPECT_EQ(run("async_tasks", {"--second-ms", "0"}, once).lines_with("ns +\\d+ %$").size(), 6U);
-  const auto spoiled = run("async_tasks", {"--second-ms", "0"}, {.environment = {{"COOKBOOK_FAULT", "1"}}});
-  EXPECT_EQ(spoiled.exit_code, 1);
-  EXPECT_TRUE(spoiled.lines_with(" ns ").empty()) << spoiled.text();
+TEST(computations, each_has_its_result_and_its_number_of_sleeps) {
+  int sleeps = 0;
+  std::vector<std::string> lines;
+  EXPECT_EQ(alone([](Steps& steps) { return factorial(steps, 10); }, sleeps, lines), 3628800);
+  EXPECT_EQ(sleeps, 9);
+  EXPECT_EQ(alone([](Steps& steps) { return fibonacci(steps, 10); }, sleeps, lines), 55);
+  EXPECT_EQ(sleeps, 10);
+  EXPECT_EQ(alone([](Steps& steps) { return binomial(steps, 20, 10); }, sleeps, lines), 184756);
+  EXPECT_EQ(sleeps, 10);
+  EXPECT_EQ(lines.size(), 32U);
 }
 
-TEST(async_tasks, ctrl_c_ends_it) {
-  test_support::Started tasks("async_tasks", {"--second-ms", "10000"});
-  EXPECT_EQ(tasks.read_line(), "Asio task: Compute factorial(2)");
-  EXPECT_EQ(tasks.read_line(), "Asio task: Compute fibonacci (0)");
-  EXPECT_EQ(tasks.read_line(), "Asio task: Compute binomialCoeff (1)");
-  tasks.send_signal(SIGINT);
-  EXPECT_EQ(tasks.exit_code(), -2);
-  EXPECT_EQ(tasks.read_line(), "");
+TEST(computations, the_smallest_cases_have_no_step) {
+  for (const int n : {0, 1}) {
+    int sleeps = 0;
+    std::vector<std::string> lines;
+    EXPECT_EQ(alone([n](Steps& steps) { return factorial(steps, n); }, sleeps, lines), 1);
+    EXPECT_EQ(lines.size(), 1U);
+  }
+  int sleeps = 0;
+  std::vector<std::string> lines;
+  EXPECT_EQ(alone([](Steps& steps) { return fibonacci(steps, 0); }, sleeps, lines), 0);
+  EXPECT_EQ(alone([](Steps& steps) { return binomial(steps, 7, 0); }, sleeps, lines), 1);
+  EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST(computations, all_intermediate_binomial_coefficients_are_whole_numbers) {
+  const std::vector<long> expected = {20, 190, 1140, 4845, 15504, 38760, 77520, 125970, 167960, 184756};
+  for (int k = 1; k <= 10; ++k) {
+    int sleeps = 0;
+    std::vector<std::string> lines;
+    EXPECT_EQ(alone([k](Steps& steps) { return binomial(steps, 20, k); }, sleeps, lines),
+              expected[static_cast<std::size_t>(k - 1)]);
+  }
+}
+
+/// A task that sleeps 5 seconds, and its cancellation.
+struct Cancelled {
+  asio::cancellation_signal cancel;
+  std::string end = "it has not ended";
+
+  void start(asio::io_context& loop, LoopTime& time) {
+    asio::co_spawn(loop, time.sleep(5),
+                   asio::bind_cancellation_slot(cancel.slot(), [this](const std::exception_ptr& thrown) {
+                     end = "it has slept";
+                     try {
+                       if (thrown) std::rethrow_exception(thrown);
+                     } catch (const boost::system::system_error& error) {
+                       end = error.code() == asio::error::operation_aborted ? "cancelled" : error.what();
+                     }
+                   }));
+  }
+};
+
+TEST(sleep_of_loop_time, a_virtual_sleep_that_is_cancelled_leaves_nothing_behind) {
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  Cancelled sleeper;
+  sleeper.start(loop, time);
+  asio::co_spawn(
+      loop,
+      [&]() -> asio::awaitable<void> {
+        co_await time.sleep(1);
+        sleeper.cancel.emit(asio::cancellation_type::terminal);
+        co_await time.sleep(1);
+      },
+      asio::detached);
+  time.run();
+  EXPECT_EQ(sleeper.end, "cancelled");
+  EXPECT_EQ(time.now(), 2);  // not 5
+}
+
+TEST(sleep_of_loop_time, a_sleep_in_real_time_can_be_cancelled_too) {
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(1000));
+  Cancelled sleeper;
+  sleeper.start(loop, time);
+  asio::post(loop, [&] { sleeper.cancel.emit(asio::cancellation_type::terminal); });
+  time.run();
+  EXPECT_EQ(sleeper.end, "cancelled");
+}
+
+TEST(sleep_of_loop_time, sleepers_may_be_destroyed_with_their_loop) {
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  asio::co_spawn(loop, time.sleep(5), asio::detached);
+  loop.poll();
 }
 
 }  // namespace

@@ -1,94 +1,89 @@
-// Executors: the program seen from outside. Catalogue: 4.C1, 4.C2, 4.1.
+// The program's output, and what it relies on in Asio's pool.
 
-#include <algorithm>
-#include <numeric>
+#include <atomic>
+#include <boost/asio.hpp>
+#include <future>
+#include <stdexcept>
+#include <string>
 
+#include "04_async/serving.hpp"
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::Result;
+namespace asio = boost::asio;
 using test_support::run;
 
-/// The tests ask whether results are right, not how fast anything is: one measured round will do.
-const test_support::Setting once = {.environment = {{"COOKBOOK_ROUNDS", "1"}}};
-
-/// The lines of the three phases, each up to its "... execution in" line.
-std::vector<std::vector<std::string>> phases(const Result& result) {
-  std::vector<std::vector<std::string>> found(1);
-  for (const std::string& line : result.out) {
-    if (line.starts_with("item ")) found.back().push_back(line);
-    if (line.find(" execution in ") != std::string::npos) found.emplace_back();
-  }
-  found.pop_back();
-  return found;
+std::string results_for(long steps) {
+  std::string text = "ok    results: [";
+  for (long item = 1; item <= 10; ++item) text += (item > 1 ? ", " : "") + std::to_string(item * steps);
+  return text + "]";
 }
 
-std::vector<std::string> lines_of_all_jobs(long steps) {
-  std::vector<std::string> lines;
-  for (long item = 1; item <= 10; ++item) {
-    lines.push_back("item " + std::to_string(item) + " result " + std::to_string(item * steps));
-  }
-  return lines;
-}
-
-TEST(executors, each_way_does_each_job_once_for_any_number_of_workers) {
-  for (const std::string workers : {"1", "2", "3", "5", "10", "40"}) {
-    const auto result = run("executors", {"--workers", workers, "--steps", "1000", "--tasks", "200"}, once);
+TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
+  for (const std::string workers : {"1", "3", "10", "40"}) {
+    const auto result = run("executors", {"--workers", workers, "--steps", "1000"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto found = phases(result);
-    ASSERT_EQ(found.size(), 3U) << result.text();
-    for (const auto& lines : found) EXPECT_THAT(lines, testing::UnorderedElementsAreArray(lines_of_all_jobs(1000)));
-    EXPECT_EQ(found[0], lines_of_all_jobs(1000)) << "the sequential phase has an order";
-    const std::string took_part = std::to_string(std::min(std::stoi(workers), 10));
-    EXPECT_EQ(result.captures("^ok    workers that took part: (\\d+)$"),
-              (std::vector<std::string>{"1", took_part, took_part}))
-        << result.text();
+    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.captures("^(.*): [0-9.]+ ms$"),
+              (std::vector<std::string>{"one after another", workers + " processes", workers + " threads",
+                                        "oneTBB, " + workers + " threads at most"}));
+    EXPECT_TRUE(result.has_line(results_for(1000))) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    the same results: yes$").size(), 3U);
   }
 }
 
-TEST(executors, the_sources_jobs_add_up) {
-  const auto result = run("executors", {"--tasks", "200"}, once);
+TEST(executors, the_books_jobs_add_up) {
+  const auto result = run("executors");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  for (const auto& lines : phases(result)) {
-    long sum = 0;
-    for (const std::string& line : lines) sum += std::stol(line.substr(line.rfind(' ') + 1));
-    EXPECT_EQ(sum, 550'000'000L);
-  }
-  EXPECT_EQ(result.captures("^(\\w+(?: pool)?) execution in [0-9.]+ s$"),
-            (std::vector<std::string>{"Sequential", "Thread pool", "Process pool"}));
-}
-
-TEST(executors, an_exception_reaches_its_future_and_ends_no_worker) {
-  const auto result = run("executors", {"--steps", "0", "--tasks", "200"}, once);
-  for (const std::string pool : {"asio::thread_pool", "SmallPool"}) {
-    EXPECT_TRUE(result.has_line("ok    " + pool + ": exception in the future: no such number")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    " + pool + ": the only worker's next job: 42")) << result.text();
-  }
+  EXPECT_TRUE(result.has_line(results_for(10'000'000))) << result.text();
+  EXPECT_EQ(result.lines_with("^ok    the same results: yes$").size(), 3U);
 }
 
 TEST(executors, no_workers_are_refused) {
-  EXPECT_TRUE(run("executors", {"--steps", "0", "--tasks", "200"}, once)
-                  .has_line("ok    a pool without workers: a pool needs at least one worker"));
   for (const std::string workers : {"0", "-1"}) {
-    const auto result = run("executors", {"--workers", workers}, once);
+    const auto result = run("executors", {"--workers", workers});
     EXPECT_EQ(result.exit_code, 2) << result.text();
     EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("--workers " + workers)));
   }
 }
 
-TEST(executors, no_empty_task_is_lost_for_any_number_of_tasks) {
-  for (const std::string tasks : {"1", "2", "63", "64", "65", "1000", "30000"}) {
-    const auto result = run("executors", {"--steps", "0", "--tasks", tasks}, once);
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    empty tasks that were lost, or done twice: 0")) << result.text();
-  }
+TEST(executors, ctrl_c_ends_all_processes) {
+  const auto result = run("executors", {"--steps", "1000000000", "--workers", "2"}, {.interrupt_after_ms = 100});
+  EXPECT_EQ(result.exit_code, -2) << result.text();
+  EXPECT_EQ(result.left_behind, 0) << result.text();
 }
 
-TEST(executors, ctrl_c_ends_it_at_once) {
-  const auto result = run("executors", {"--steps", "3000000000", "--workers", "2"}, {.interrupt_after_ms = 300});
-  EXPECT_NE(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+TEST(asio_thread_pool, an_exception_reaches_its_future_and_ends_no_worker) {
+  asio::thread_pool pool(1);
+  auto fails = asio::post(pool, std::packaged_task<int()>([]() -> int { throw std::runtime_error("no such item"); }));
+  auto next = asio::post(pool, std::packaged_task<int()>([] { return 42; }));
+  EXPECT_THROW(fails.get(), std::runtime_error);
+  EXPECT_EQ(next.get(), 42);
+}
+
+TEST(asio_thread_pool, its_destructor_drops_what_has_not_begun_and_join_does_not) {
+  for (const bool joined : {false, true}) {
+    std::atomic<int> begun = 0;
+    std::promise<void> first_begun, end_of_first;
+    {
+      asio::thread_pool pool(1);
+      asio::post(pool, [&] {
+        first_begun.set_value();
+        end_of_first.get_future().wait();
+      });
+      asio::post(pool, [&] { ++begun; });
+      first_begun.get_future().wait();
+      if (joined) {
+        end_of_first.set_value();
+        pool.join();
+      } else {
+        pool.stop();  // as the destructor does first
+        end_of_first.set_value();
+      }
+    }
+    EXPECT_EQ(begun, joined ? 1 : 0);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -90,6 +91,18 @@ class Started {
       if (line.rfind("VmRSS:", 0) == 0) return std::stol(line.substr(6));
     }
     throw std::runtime_error("no VmRSS");
+  }
+
+  /// The seconds of processor time that it has used, by /proc.
+  double processor_seconds() const {
+    std::ifstream file("/proc/" + std::to_string(process_) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    std::istringstream fields(text.substr(text.rfind(')') + 2));  // from the third field on
+    for (int i = 3; i < 14; ++i) fields >> text;
+    long user = 0, system = 0;
+    fields >> user >> system;
+    return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
 
  private:

@@ -1,7 +1,13 @@
-// Task graph: the program seen from outside. Beyond the source.
+// The program's output, the table from inside, and what the page says about flow graphs.
+
+#include "04_async/task_graph/table.hpp"
+
+#include <tbb/flow_graph.h>
 
 #include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "support/run.hpp"
 
@@ -9,16 +15,7 @@ namespace {
 
 using test_support::run;
 
-/// The tests ask whether results are right, not how fast anything is: one measured round will do.
-const test_support::Setting once = {.environment = {{"COOKBOOK_ROUNDS", "1"}}};
-
-std::string random_letters(int count, std::mt19937& random) {
-  std::string letters;
-  for (int i = 0; i < count; ++i) letters += "ACGT"[random() % 4];
-  return letters;
-}
-
-/// Letters in common, by another way than the recipe's: for each place of `a`, where the subsequences of each length
+/// Letters in common, by another way than the recipe's: for each letter of `a`, where the subsequences of each length
 /// end the earliest in `b` (the k-th entry is one past the end of the best one of length k + 1).
 int in_common(const std::string& a, const std::string& b) {
   std::vector<std::size_t> ends;
@@ -38,92 +35,76 @@ int in_common(const std::string& a, const std::string& b) {
   return static_cast<int>(ends.size());
 }
 
-/// The result of the wavefront, and the sum of the results of the pipeline.
 int expected_common(int letters) {
   std::mt19937 random(1);
   const std::string down = random_letters(letters, random);
   return in_common(down, random_letters(letters, random));
 }
 
-long expected_sum(int texts) {
-  std::mt19937 random(1);
-  const std::string sample = random_letters(200, random);
-  long sum = 0;
-  for (int i = 0; i < texts; ++i) sum += in_common(sample, random_letters(200, random));
-  return sum;
-}
-
-TEST(task_graph, wavefront_is_right_for_any_size_block_and_thread_count) {
-  // One letter; less than a block; blocks that do not divide the table; many small blocks; more threads than rows.
+TEST(task_graph, is_right_for_any_size_block_and_number_of_threads) {
   struct Case {
     int letters, block, threads;
   };
+  // One letter; less than a block; blocks that do not divide the table; many small blocks; more threads than rows.
   for (const auto& [letters, block, threads] :
-       std::vector<Case>{{1, 50, 3}, {49, 50, 1}, {333, 50, 2}, {333, 111, 7}, {1000, 300, 64}, {1201, 50, 4}}) {
-    const auto result = run("task_graph",
-                            {"--letters", std::to_string(letters), "--block", std::to_string(block), "--threads",
-                             std::to_string(threads), "--texts", "5"},
-                            once);
+       std::vector<Case>{{1, 10, 3}, {49, 50, 1}, {333, 10, 2}, {333, 111, 7}, {1000, 300, 64}, {1201, 50, 4}}) {
+    const auto result = run("task_graph", {"--letters", std::to_string(letters), "--block", std::to_string(block),
+                                           "--threads", std::to_string(threads)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(
-        result.has_line("ok    letters in common, wavefront alone: " + std::to_string(expected_common(letters))))
-        << result.text();
-    EXPECT_TRUE(result.has_line("ok    cells wrong, flow graph: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    cells wrong, by hand: 0")) << result.text();
+    EXPECT_EQ(result.captures("^(\\d+) of \\d+ letters in common$"),
+              std::vector<std::string>{std::to_string(expected_common(letters))});
+    EXPECT_TRUE(result.has_line("ok    the graph fills all cells with the same numbers: yes")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the threads fill all cells with the same numbers: yes")) << result.text();
   }
 }
 
-TEST(task_graph, pipeline_keeps_order_and_limit_for_any_number_of_tokens_and_threads) {
-  constexpr int texts = 100;
-  const std::string sum = std::to_string(expected_sum(texts));
-  for (const int tokens : {1, 3, 50, 1000}) {
-    for (const int threads : {1, 2, 9}) {
-      const auto result = run("task_graph",
-                              {"--letters", "100", "--texts", std::to_string(texts), "--tokens", std::to_string(tokens),
-                               "--threads", std::to_string(threads)},
-                              once);
-      ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.captures("^pipeline alone: 100 texts, (\\d+) letters"), std::vector<std::string>{sum});
-      for (const std::string form : {"flow graph", "parallel_pipeline", "by hand"}) {
-        EXPECT_TRUE(result.has_line("ok    " + form + ", results wrong or out of order: 0")) << result.text();
-        EXPECT_TRUE(result.has_line("ok    " + form + ", texts in flight above the limit: [0, 0, 0]")) << result.text();
-        const auto most = result.captures("^" + form + ": .* up to 1, \\d+, (\\d+) texts in flight$");
-        ASSERT_EQ(most.size(), 1U) << result.text();
-        EXPECT_LE(std::stoi(most[0]), tokens);
-      }
-    }
+TEST(task_graph, many_small_blocks_again_and_again) {
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(run("task_graph", {"--letters", "800", "--block", "10", "--threads", "8"}).exit_code, 0);
   }
 }
 
-TEST(task_graph, without_tokens_the_texts_pile_up) {
-  const auto result = run("task_graph_unlimited");
-  EXPECT_EQ(result.exit_code, 1) << result.text();
-  const auto most = result.captures("^10000 texts compared; up to (\\d+) texts in memory at a time$");
-  ASSERT_EQ(most.size(), 1U) << result.text();
-  EXPECT_GT(std::stoi(most[0]), 1000);
+TEST(flow_graph, nodes_of_a_cycle_never_run_and_the_graph_does_not_wait_for_them) {
+  tbb::flow::graph graph;
+  int runs = 0;
+  const auto count = [&](const tbb::flow::continue_msg&) { ++runs; };
+  tbb::flow::continue_node<tbb::flow::continue_msg> first(graph, count), a(graph, count), b(graph, count);
+  tbb::flow::make_edge(first, a);
+  tbb::flow::make_edge(b, a);
+  tbb::flow::make_edge(a, b);
+  first.try_put({});
+  graph.wait_for_all();
+  EXPECT_EQ(runs, 1);
 }
 
-TEST(task_graph, every_form_has_its_speed_but_not_if_a_check_has_failed) {
-  const std::vector<std::string> few = {"--letters", "500", "--texts", "20", "--json"};
-  const auto result = run("task_graph", few, once);
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  for (const std::string row : {"one thread", "flow graph", "by hand"}) {
-    EXPECT_EQ(result
-                  .lines_with("\"row\": \"" + row +
-                              "\".*\"of no waiting\": [0-9.e-]+, \"vs (?:flow graph|oneTBB's)\": [0-9.e-]+}")
-                  .size(),
-              2U)
-        << row;
+TEST(flow_graph, can_run_again) {
+  tbb::flow::graph graph;
+  int sum = 0;
+  tbb::flow::continue_node<tbb::flow::continue_msg> first(graph, [&](const tbb::flow::continue_msg&) { sum += 1; });
+  tbb::flow::continue_node<tbb::flow::continue_msg> second(graph, [&](const tbb::flow::continue_msg&) { sum *= 10; });
+  tbb::flow::make_edge(first, second);
+  for (const int expected : {10, 110, 1110}) {
+    first.try_put({});
+    graph.wait_for_all();
+    EXPECT_EQ(sum, expected);
   }
-  const auto spoiled = run("task_graph", few, {.environment = {{"COOKBOOK_FAULT", "1"}}});
-  EXPECT_EQ(spoiled.exit_code, 1);
-  EXPECT_TRUE(spoiled.lines_with("\"row\"").empty()) << spoiled.text();
 }
 
-TEST(task_graph, ctrl_c_ends_it_at_once) {
-  const auto result = run("task_graph", {"--texts", "100000"}, {.interrupt_after_ms = 300});
-  EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+TEST(table, a_block_that_is_filled_too_early_shows) {
+  Table in_order("GATTACA", "GCATGCA"), early = in_order;
+  for (const auto& [row, column] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) in_order.fill_block(row, column, 4);
+  for (const auto& [row, column] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) early.fill_block(row, column, 4);
+  EXPECT_EQ(in_order.cells.back().back(), in_common("GATTACA", "GCATGCA"));
+  EXPECT_NE(early.cells, in_order.cells);
+}
+
+TEST(table, knows_the_example_of_its_comment) {
+  Table table("GATTAC", "GCAC");
+  EXPECT_EQ(table.block_rows(4), 2);
+  EXPECT_EQ(table.block_columns(4), 1);
+  table.fill_block(0, 0, 4);
+  table.fill_block(1, 0, 4);
+  EXPECT_EQ(table.cells.back().back(), 3);
 }
 
 }  // namespace

@@ -1,52 +1,140 @@
-// Timeouts and cancellation: the program seen from outside.
+// Timeouts and cancellation: the deadline from inside, and the program seen from outside.
+
+#include "04_async/timeouts_and_cancellation/deadline.hpp"
+
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "support/run.hpp"
 
 namespace {
 
-using test_support::run;
+using namespace std::chrono_literals;
+using namespace asio::experimental::awaitable_operators;
+using Clock = std::chrono::steady_clock;
 
-/// The tests ask whether results are right, not how fast anything is: one measured round will do.
-const test_support::Setting once = {.environment = {{"COOKBOOK_ROUNDS", "1"}}};
-
-TEST(timeouts_and_cancellation, a_deadline_ends_a_group_and_leaves_nothing_held) {
-  const auto result = run("timeouts_and_cancellation", {"--operations", "100"}, once);
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    three operations, and time enough: ABC")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    three operations, one of them too slow: nothing in time")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    taken and not given back: 0")) << result.text();
+template <typename Result>
+Result run_loop(asio::awaitable<Result> work) {
+  asio::io_context loop(1);
+  std::future<Result> result = asio::co_spawn(loop, std::move(work), asio::use_future);
+  loop.run();
+  return result.get();
 }
 
-TEST(timeouts_and_cancellation, reaches_the_deepest_coroutine_at_any_depth) {
-  for (const std::string depth : {"1", "2", "10", "1000"}) {
-    const auto result = run("timeouts_and_cancellation", {"--depth", depth, "--operations", "10"}, once);
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    a deadline reaches coroutine " + depth + ": yes")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    taken in all: " + depth)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    all gave back what they held, the innermost first: yes")) << result.text();
+/// Each level waits for the next, and the deepest for long; notes in which order they end.
+asio::awaitable<int> descend(std::vector<int>& ended, int level, int depth) {
+  struct Note {
+    std::vector<int>& ended;
+    int level;
+    ~Note() { ended.push_back(level); }
+  } const note = {ended, level};
+  if (level < depth) co_return co_await descend(ended, level + 1, depth);
+  co_await pause(1h);
+  co_return level;
+}
+
+TEST(deadline, reaches_the_deepest_coroutine_and_the_innermost_ends_first) {
+  for (const int depth : {1, 2, 10, 1000}) {
+    std::vector<int> ended, innermost_first;
+    EXPECT_EQ(run_loop(within(1ms, descend(ended, 1, depth))), std::nullopt);
+    for (int level = depth; level >= 1; --level) innermost_first.push_back(level);
+    EXPECT_EQ(ended, innermost_first);
   }
 }
 
-TEST(timeouts_and_cancellation, cancelling_is_told_once_and_not_in_the_middle_of_a_transfer) {
-  const auto result = run("timeouts_and_cancellation", {"--operations", "10"}, once);
-  EXPECT_TRUE(result.has_line("ok    how the operation ended, told once: [\"cancelled\"]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    the transfer: [\"taken\", \"given\"]")) << result.text();
+TEST(deadline, gives_the_result_and_does_not_wait_for_the_limit) {
+  const auto seven = []() -> asio::awaitable<int> { co_return 7; };
+  const auto start = Clock::now();
+  EXPECT_EQ(run_loop(within(1h, seven())), 7);
+  EXPECT_LT(Clock::now() - start, 10min);
 }
 
-TEST(timeouts_and_cancellation, an_operation_that_fails_is_heard_of_only_as_a_result) {
-  const auto result = run("timeouts_and_cancellation", {"--operations", "10"}, once);
-  EXPECT_TRUE(result.has_line("ok    an operation that fails at once, under a deadline: nothing in time"))
-      << result.text();
-  EXPECT_TRUE(result.has_line("ok    the same, with the error as its result: refused")) << result.text();
+TEST(deadline, an_operation_that_fails_is_heard_of_only_as_a_result) {
+  const auto fails = []() -> asio::awaitable<std::string> {
+    throw std::runtime_error("refused");
+    co_return "";
+  };
+  EXPECT_EQ(run_loop(within(1ms, fails())), std::nullopt);
+  const auto tells = [&]() -> asio::awaitable<std::string> {
+    try {
+      co_return co_await fails();
+    } catch (const std::exception& error) {
+      co_return error.what();
+    }
+  };
+  EXPECT_EQ(run_loop(within(1h, tells())), "refused");
 }
 
-TEST(timeouts_and_cancellation, the_unit_of_time_changes_nothing_but_the_time) {
-  const auto result = run("timeouts_and_cancellation", {"--unit-ms", "5", "--operations", "10"}, once);
-  EXPECT_EQ(result.exit_code, 0) << result.text();
+TEST(deadline, comes_after_a_part_that_is_shielded) {
+  std::vector<std::string> steps;
+  const auto transfer = [&]() -> asio::awaitable<void> {
+    steps.push_back("taken");
+    co_await pause(20ms);
+    steps.push_back("given");
+  };
+  const auto shop = [&]() -> asio::awaitable<int> {
+    const auto executor = co_await asio::this_coro::executor;
+    co_await asio::co_spawn(executor, transfer(),
+                            asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+    co_await pause(1h);
+    co_return 1;
+  };
+  EXPECT_EQ(run_loop(within(1ms, shop())), std::nullopt);
+  EXPECT_EQ(steps, (std::vector<std::string>{"taken", "given"}));
+}
+
+TEST(deadline, a_coroutine_that_swallows_the_request_hears_it_again_at_each_co_await) {
+  int heard = 0;
+  bool waited = false;
+  const auto stubborn = [&]() -> asio::awaitable<int> {
+    for (int i = 0; i < 10; ++i) {  // without this limit it would never end
+      try {
+        co_await pause(1h);
+        waited = true;
+      } catch (const boost::system::system_error& error) {
+        heard += error.code() == asio::error::operation_aborted;
+      }
+    }
+    co_return 1;
+  };
+  EXPECT_EQ(run_loop(within(1ms, stubborn())), std::nullopt);
+  EXPECT_EQ(heard, 10);
+  EXPECT_FALSE(waited);
+}
+
+TEST(deadline, if_one_of_a_group_fails_the_others_are_cancelled_and_the_group_throws) {
+  std::vector<int> ended;
+  const auto fails = []() -> asio::awaitable<int> {
+    co_await pause(1ms);
+    throw std::runtime_error("refused");
+    co_return 1;
+  };
+  const auto both = [&]() -> asio::awaitable<void> { co_await (fails() && descend(ended, 1, 3)); };
+  EXPECT_THROW(run_loop(both()), asio::multiple_exceptions);
+  EXPECT_EQ(ended, (std::vector<int>{3, 2, 1}));
+}
+
+TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothing_held) {
+  for (const std::string unit_ms : {"1", "5"}) {
+    const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", unit_ms});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    with enough time: ABC")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    with too little time for A: nothing")) << result.text();
+    // A is the longest and the first, and yet C ends first.
+    EXPECT_EQ(result.captures("^      (.*)$"),
+              (std::vector<std::string>{"C is done", "gave back buffer C", "gave back connection C", "B is done",
+                                        "gave back buffer B", "gave back connection B", "gave back buffer A",
+                                        "gave back connection A"}));
+    EXPECT_TRUE(result.has_line("ok    things still held: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << result.text();
+  }
 }
 
 TEST(timeouts_and_cancellation, ctrl_c_ends_it_at_once) {
-  const auto result = run("timeouts_and_cancellation", {"--unit-ms", "10000"}, {.interrupt_after_ms = 100});
+  const auto result =
+      test_support::run("timeouts_and_cancellation", {"--unit-ms", "10000"}, {.interrupt_after_ms = 100});
   EXPECT_EQ(result.exit_code, -2) << result.text();
   EXPECT_EQ(result.left_behind, 0) << result.text();
 }

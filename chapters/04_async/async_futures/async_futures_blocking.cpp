@@ -1,10 +1,11 @@
-// Async futures, waited for in the thread of the loop
+// Pitfall: std::future::get() in the thread of the loop
 //
-// A coroutine of the loop fulfils a promise after 10 ms, another one waits for it by std::future::get(). That call
-// stops the thread, which is the one that runs the loop, so the timer is never looked at, and the promise never kept.
+// A coroutine of the loop fulfils a promise after 10 ms, and another one waits for it by std::future::get(). That call
+// stops the thread, which is the one that runs the loop. So nobody looks at the timer, and the promise is never
+// fulfilled.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/async_futures/async_futures_blocking.cpp common/cookbook/*.cpp -lfmt -pthread -o async_futures_blocking
-// Run:     async_futures_blocking
+// Run:     async_futures_blocking, then Ctrl-C
 // Symptom: hangs
 
 #include <boost/asio.hpp>
@@ -25,7 +26,7 @@ asio::awaitable<void> keep(std::promise<int> promise) {
 
 asio::awaitable<void> use(std::future<int> future) {
   cookbook::println("waiting for the result");
-  cookbook::println("the result is {}", future.get());
+  cookbook::println("the result is {}", future.get());  // wrong: stops the thread of the loop
   co_return;
 }
 

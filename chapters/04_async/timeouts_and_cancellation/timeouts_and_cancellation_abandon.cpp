@@ -1,7 +1,7 @@
-// Timeouts and cancellation, with an operation that is only abandoned
+// Pitfall: the operation is only abandoned
 //
-// A timeout that is no more than the end of waiting: std::future::wait_for() gives up, but the operation does not
-// know, and goes on in its thread. It holds what it holds, and it will act when nobody expects it any more.
+// std::future::wait_for() gives up after 10 ms. But that ends only the waiting: the operation knows nothing of it and
+// goes on in its thread. It keeps all that it holds, and acts at last when nobody expects it any more.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation_abandon.cpp -pthread -o timeouts_and_cancellation_abandon
 // Run:     timeouts_and_cancellation_abandon

@@ -1,177 +1,134 @@
-/// The connections: one thread, one event loop of Boost.Asio, a coroutine a connection, as the SturdyServer of
-/// 04_async/echo_server has them.
+/// An HTTP/1.1 server in one thread, with one coroutine per connection.
 #pragma once
 
+#include <fmt/chrono.h>
+
 #include <boost/asio.hpp>
+#include <boost/beast/core.hpp>
 #include <chrono>
 #include <csignal>
-#include <list>
 
-#include "dialogue.hpp"
+#include "routes.hpp"
 
+namespace asio = boost::asio;
+namespace beast = boost::beast;
 using asio::ip::tcp;
+using boost::system::error_code;
+
+/// Whether it is beyond doubt where the request ends. If a proxy and this server read that differently, the rest of a
+/// body becomes a request that nobody has sent (request smuggling). So there is at most one length or one coding. And
+/// HTTP/1.1 demands exactly one Host.
+inline bool is_framed(const Request& request) {
+  const auto length = request[http::field::content_length], coding = request[http::field::transfer_encoding];
+  const std::size_t hosts = request.count(http::field::host);
+  return request.count(http::field::content_length) <= 1 && length.find(',') == length.npos &&
+         (coding.empty() || (request.version() == 11 && beast::iequals(coding, "chunked"))) &&
+         (hosts == 1 || (hosts == 0 && request.version() == 10));
+}
+
+/// The status that answers a request which cannot be read.
+inline http::status status_of(const error_code& error) {
+  if (error == http::error::body_limit) return http::status::payload_too_large;
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return http::status::request_header_fields_too_large;
+  }
+  return http::status::bad_request;
+}
 
 class HttpServer {
  public:
-  /// Listens on 127.0.0.1. A connection on which no request is completed for `timeout` is closed; one more than
-  /// `max_connections` at once is rejected.
-  HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds timeout, std::size_t max_connections)
-      : routes_(routes),
-        acceptor_(loop_, {asio::ip::address_v4::loopback(), port}),
-        timeout_(timeout),
-        max_connections_(max_connections) {
-    // Else the kernel lets each connection's buffers grow to megabytes. Accepted sockets inherit these.
-    acceptor_.set_option(tcp::socket::receive_buffer_size(1 << 16));
-    acceptor_.set_option(tcp::socket::send_buffer_size(1 << 16));
-  }
+  /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout` to send a request and to read the answer.
+  /// Keeps a reference to `routes`.
+  HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds timeout)
+      : routes_(routes), timeout_(timeout), acceptor_(loop_, {asio::ip::address_v4::loopback(), port}) {}
 
-  unsigned short port() const { return acceptor_.local_endpoint().port(); }
-  const Counters& counters() const { return counters_; }
-  std::size_t open_connections() const { return peers_.size(); }
-
-  /// Serves until SIGTERM or SIGINT, and then until the requests that have begun are answered. A second signal breaks
-  /// all connections.
+  /// Serves until SIGTERM or SIGINT, and then until the requests whose head has been read are answered.
   void run() {
-    for (const int signal : {SIGTERM, SIGINT}) signals_.add(signal);
-    asio::co_spawn(loop_, obey_signals(), asio::detached);
     asio::co_spawn(loop_, accept(), asio::detached);
-    asio::co_spawn(loop_, watch_the_clock(), asio::detached);
+    signals_.async_wait([this](auto...) {
+      signals_.clear();   // a second signal ends the program at once, as usual
+      acceptor_.close();  // no connections any more, and each that there is ends with its next answer
+      if (unanswered_ == 0) loop_.stop();
+    });
     loop_.run();
   }
 
+  unsigned short port() const { return port_; }
+  long answers = 0;  ///< how many were sent; only for handlers while run() runs
+
  private:
-  struct Peer {
-    tcp::socket socket;
-    int since;                ///< the tick in which the last request was answered, or the connection made
-    bool in_request = false;  ///< whether a request has begun and is not complete
-  };
-  using Peers = std::list<Peer>;
-  using Next = Dialogue::Next;
+  using Parser = http::request_parser<http::string_body>;
 
-  /// Makes an operation give (error, result), without a coroutine of its own to wait in.
+  /// With this, co_await gives a pair of error and result. Nothing is thrown.
   static constexpr auto with_error = asio::as_tuple(asio::deferred);
-
-  asio::awaitable<void> converse(Peers::iterator peer) {
-    Dialogue dialogue(routes_, counters_);
-    for (Next next = Next::read; next != Next::write_and_end;) {
-      if (next == Next::read) {
-        const auto [ended, count] = co_await peer->socket.async_read_some(dialogue.room(), with_error);
-        if (ended) break;
-        dialogue.take(count);
-      }
-      next = dialogue.answer();
-
-      if (!dialogue.output.empty()) {
-        // Nothing more is read until this is out, so a client that asks and never reads holds up itself alone.
-        // A send nearly always takes all of it at once; only then is there nothing to wait for.
-        error_code not_now;
-        asio::const_buffer rest = asio::buffer(dialogue.output);
-        rest += peer->socket.write_some(rest, not_now);
-        if (rest.size() > 0) {
-          if (const auto [broken, count] = co_await asio::async_write(peer->socket, rest, with_error); broken) break;
-        }
-        dialogue.output.clear();
-        if (!draining_) peer->since = tick_;
-      }
-      peer->in_request = dialogue.in_request();
-      if (draining_ && !peer->in_request) stop_reading(*peer);
-      if (next == Next::write_and_end) co_await let_the_client_read(peer->socket, dialogue.room());
-    }
-    peers_.erase(peer);
-    end_if_drained();
-  }
-
-  /// A close while bytes of the client are unread sends a reset, which may overtake the answer and destroy it. So: no
-  /// more from here, and what still comes is thrown away, until the client has ended, too, or its time is up, or it is
-  /// too much.
-  static asio::awaitable<void> let_the_client_read(tcp::socket& socket, asio::mutable_buffer scratch) {
-    error_code gone;
-    socket.shutdown(tcp::socket::shutdown_send, gone);
-    for (std::size_t thrown_away = 0; thrown_away < 1 << 20;) {
-      const auto [ended, count] = co_await socket.async_read_some(scratch, with_error);
-      if (ended) break;
-      thrown_away += count;
-    }
-  }
 
   asio::awaitable<void> accept() {
     for (;;) {
       auto [error, socket] = co_await acceptor_.async_accept(with_error);
-      if (!acceptor_.is_open()) break;
-      if (error) {  // no file descriptor is left, say: to try again at once would be a busy loop
-        asio::steady_timer pause(loop_, std::chrono::milliseconds(10));
-        co_await pause.async_wait(with_error);
-      } else if (peers_.size() >= max_connections_) {
-        ++counters_.rejected;
-      } else {
-        error_code gone;
-        socket.set_option(tcp::no_delay(true), gone);
-        socket.non_blocking(true, gone);
-        peers_.push_front({std::move(socket), tick_});
-        ++counters_.connections;
-        asio::co_spawn(loop_, converse(peers_.begin()), asio::detached);
+      if (!acceptor_.is_open()) co_return;
+      if (!error) socket.set_option(tcp::no_delay(true), error);  // send small answers at once
+      if (!error) asio::co_spawn(loop_, serve(beast::tcp_stream(std::move(socket))), asio::detached);
+      // An error may be that no file descriptor is left; the clients wait in the kernel's queue meanwhile.
+      if (error) co_await asio::steady_timer(loop_, std::chrono::milliseconds(10)).async_wait(with_error);
+    }
+  }
+
+  /// Serves one connection. A tcp_stream is a socket with a deadline.
+  asio::awaitable<void> serve(beast::tcp_stream stream) {
+    beast::flat_buffer buffer(16'384);
+    stream.expires_after(timeout_);  // for all of a request and its answer, not for each piece
+    for (bool keep = true; keep && acceptor_.is_open();) {
+      Parser parser;
+      parser.header_limit(8'000);
+      parser.body_limit(65'536);
+      auto [error, count] = co_await http::async_read_header(stream, buffer, parser, with_error);
+      if (error == http::error::end_of_stream) break;
+      if (error == http::error::bad_method && beast::buffers_to_string(buffer.data()).find_first_of("\r\n") == 0) {
+        buffer.consume(1);  // an empty line before a request is ignored
+        continue;
       }
+      ++unanswered_;
+      if (!error) error = co_await read_body(stream, buffer, parser);
+      Response response = error ? Response(status_of(error), 11) : answer(routes_, parser.get());
+      keep = !error && parser.keep_alive() && acceptor_.is_open();
+      response.keep_alive(keep);
+      response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
+      response.prepare_payload();  // sets Content-Length, also for HEAD, whose answer has no body
+      if (parser.get().method() == http::verb::head) response.body().clear();
+      std::tie(error, count) = co_await http::async_write(stream, response, with_error);
+      --unanswered_;
+      if (error) break;
+      ++answers;
+      stream.expires_after(timeout_);
     }
-  }
-
-  /// One timer for all. A client that sends its request byte by byte is as late as one that says nothing.
-  asio::awaitable<void> watch_the_clock() {
-    while (!is_drained()) {
-      clock_.expires_after(timeout_ / 4);
-      co_await clock_.async_wait(with_error);
-      ++tick_;
-      for (Peer& peer : peers_) {
-        if (tick_ - peer.since > 4 && peer.socket.is_open()) {
-          break_off(peer);
-          ++counters_.timed_out;
-        }
-      }
-    }
-  }
-
-  asio::awaitable<void> obey_signals() {
-    co_await signals_.async_wait(with_error);
-    draining_ = true;
-    acceptor_.close();
-    // What has arrived is answered, and so is what has begun.
-    for (Peer& peer : peers_) {
-      if (!peer.in_request) stop_reading(peer);
-    }
-    end_if_drained();
-    if (!is_drained()) co_await signals_.async_wait(with_error);
-    for (Peer& peer : peers_) break_off(peer);
-  }
-
-  /// Its coroutine reads what has arrived, then meets the end of the stream.
-  static void stop_reading(Peer& peer) {
+    // To close while bytes of the client are unread sends a reset, which may destroy the answer on its way. So this
+    // side ends first, and what still comes is dropped, up to 1 MiB.
     error_code gone;
-    peer.socket.shutdown(tcp::socket::shutdown_receive, gone);
+    stream.socket().shutdown(acceptor_.is_open() ? tcp::socket::shutdown_send : tcp::socket::shutdown_both, gone);
+    for (int i = 0; i < 256 && !gone; ++i) {
+      buffer.clear();
+      std::tie(gone, std::ignore) = co_await stream.async_read_some(buffer.prepare(4096), with_error);
+    }
+    if (unanswered_ == 0 && !acceptor_.is_open()) loop_.stop();
   }
 
-  /// Closes the socket, whereupon its coroutine wakes with an error.
-  static void break_off(Peer& peer) {
-    error_code gone;
-    peer.socket.close(gone);
+  /// Reads the body of a request, unless it is in doubt where that ends.
+  asio::awaitable<error_code> read_body(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser) {
+    const Request& request = parser.get();
+    if (!is_framed(request)) co_return http::error::bad_field;
+    if (parser.is_done()) co_return error_code();
+    if (request.version() == 11 && beast::iequals(request[http::field::expect], "100-continue")) {
+      co_await asio::async_write(stream, asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), with_error);
+    }
+    const auto [error, count] = co_await http::async_read(stream, buffer, parser, with_error);
+    co_return error;
   }
 
-  bool is_drained() const { return draining_ && peers_.empty(); }
-
-  /// Then run() returns, since nothing is left to wait for.
-  void end_if_drained() {
-    if (!is_drained()) return;
-    clock_.cancel();
-    signals_.cancel();
-  }
-
-  asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};  // one thread has the sockets: they need no locks
+  asio::io_context loop_{1};
+  asio::signal_set signals_{loop_, SIGTERM, SIGINT};
   const Routes& routes_;
+  const std::chrono::milliseconds timeout_;
   tcp::acceptor acceptor_;
-  asio::steady_timer clock_{loop_};
-  asio::signal_set signals_{loop_};
-  std::chrono::milliseconds timeout_;
-  std::size_t max_connections_;
-  Peers peers_;
-  Counters counters_;
-  int tick_ = 0;
-  bool draining_ = false;
+  const unsigned short port_ = acceptor_.local_endpoint().port();
+  int unanswered_ = 0;  // requests whose head has been read
 };

@@ -1,60 +1,41 @@
-/// The heart of a web framework: a table from path and method to the function that answers.
+/// The heart of a web framework: a table from path and method to the function that makes the page.
 #pragma once
 
-#include <exception>
+#include <boost/beast/http.hpp>
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "request.hpp"
+namespace http = boost::beast::http;
+using Request = http::request<http::string_body>;
+using Response = http::response<http::string_body>;
 
-using Handler = std::function<Response(const Request&)>;
+/// Fills in a response: its body, and its Content-Type if that is not the usual one.
+using Handler = std::function<void(const Request&, Response&)>;
+using Routes = std::map<std::string, std::map<http::verb, Handler>>;
 
-class Routes {
- public:
-  /// From now on `handler` answers requests for this path with this method. GET brings HEAD with it, and every path
-  /// OPTIONS.
-  void add(std::string path, http::verb method, Handler handler) {
-    table_[std::move(path)].emplace_back(method, std::move(handler));
-  }
+/// The response to a request: 404 if the table has no such path, 405 if this path has no such method, 500 if its
+/// handler throws. The handler of GET answers HEAD as well, and every path answers OPTIONS.
+inline Response answer(const Routes& routes, const Request& request) try {
+  std::string name(request.target().substr(0, request.target().find('?')));  // without the query ("?name=x")
+  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // a host is there if a proxy is addressed
+  const auto path = routes.find(name.empty() ? "/" : name);
+  if (path == routes.end()) return {http::status::not_found, 11};  // 11: HTTP/1.1
 
-  Response answer(const Request& request) const {
-    const auto route = table_.find(request.path);
-    if (route == table_.end()) return {"no such page\n", http::status::not_found};
-
-    const http::verb method = request.method == http::verb::head ? http::verb::get : request.method;
-    for (const auto& [allowed, handler] : route->second) {
-      if (allowed == method) return call(handler, request);
-    }
-    Response response = {.body = "", .allow = methods(route->second)};
-    if (method != http::verb::options) {
-      response.status = http::status::method_not_allowed;
-      response.body = "not by this method\n";
-    }
+  Response response(http::status::ok, 11);
+  const http::verb method = request.method() == http::verb::head ? http::verb::get : request.method();
+  if (const auto handler = path->second.find(method); handler != path->second.end()) {
+    response.set(http::field::content_type, "text/html; charset=utf-8");
+    handler->second(request, response);
     return response;
   }
-
- private:
-  /// A handler that throws costs its client the page, and nobody else anything.
-  static Response call(const Handler& handler, const Request& request) {
-    try {
-      return handler(request);
-    } catch (const std::exception&) {
-      return {"something went wrong\n", http::status::internal_server_error};
-    }
+  std::string allowed = "OPTIONS";
+  for (const auto& [other, handler] : path->second) {
+    allowed.append(other == http::verb::get ? ", HEAD, " : ", ").append(http::to_string(other));
   }
-
-  using Methods = std::vector<std::pair<http::verb, Handler>>;
-
-  static std::string methods(const Methods& methods) {
-    std::string names;
-    for (const auto& [method, handler] : methods) {
-      names += std::string(http::to_string(method)) + (method == http::verb::get ? ", HEAD, " : ", ");
-    }
-    return names + "OPTIONS";
-  }
-
-  std::map<std::string, Methods, std::less<>> table_;
-};
+  response.set(http::field::allow, allowed);
+  if (method != http::verb::options) response.result(http::status::method_not_allowed);
+  return response;
+} catch (const std::exception&) {
+  return {http::status::internal_server_error, 11};
+}

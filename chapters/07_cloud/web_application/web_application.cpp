@@ -1,80 +1,72 @@
 // Web application
 //
-// A web framework maps paths to functions, and a server keeps running and calls them. The application is what you see
-// in this file: four pages, put into a table before the server starts. What is under it is one thread with a coroutine
-// a connection, on Boost.Asio and Boost.Beast: routes.hpp has the table, request.hpp the parser, dialogue.hpp turns
-// bytes into answers, http_server.hpp has the connections. It speaks HTTP/1.1 until SIGTERM or SIGINT, and bears
-// clients that are many, slow, silent or hostile. run.sh starts web_visitor.cpp, which starts this server and tries all
-// that.
+// A web framework is a table from paths to functions, and a server that calls them. The application is what you see in
+// this file: four pages, put into a table before the server starts. The server (http_server.hpp) has one thread and one
+// coroutine per connection, and Boost.Beast reads and writes HTTP. The program starts it, visits it with a new
+// connection for each request, and ends it with SIGTERM as a hosting platform does. With --serve it runs until somebody
+// else does that.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/web_application/web_application.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application
-// Run:     web_application [--port N] [--timeout-ms N] [--max-connections N]
+// Run:     web_application [--serve] [--port N] [--timeout-ms N]
 
-#include <sys/resource.h>
-
-#include <chrono>
 #include <string>
+#include <thread>
 
+#include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "http_server.hpp"
 
 namespace {
 
-Response hello_world(const Request&) { return {"Hello from Flask!"}; }
-
-Response echo(const Request& request) { return {.body = request.body, .type = "application/octet-stream"}; }
-
-/// Tells a load balancer whether to send requests here.
-Response health(const Request&) { return {.body = "ok", .type = "text/plain"}; }
-
-/// The server's counters in the text format that Prometheus reads.
-Response metrics(const HttpServer& server) {
-  const Counters& counters = server.counters();
-  std::string text =
-      "# HELP http_requests_total Requests answered, by status code.\n# TYPE http_requests_total counter\n";
-  for (const auto& [status, count] : counters.answers) {
-    text += fmt::format("http_requests_total{{code=\"{}\"}} {}\n", status, count);
-  }
-  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help, auto value) {
-    text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n{0} {3}\n", name, kind, help, value);
-  };
-  add("http_connections_total", "counter", "Connections accepted.", counters.connections);
-  add("http_connections_open", "gauge", "Connections open now.", server.open_connections());
-  add("http_timeouts_total", "counter", "Connections closed for want of a request.", counters.timed_out);
-  add("http_rejected_total", "counter", "Connections closed at once, since there were too many.", counters.rejected);
-  return {.body = text, .type = "text/plain; version=0.0.4"};
-}
-
-/// A connection is a file descriptor. The usual limit of 1024 may be raised by the program itself.
-void allow_many_files() {
-  rlimit files = {};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
+/// Opens a connection, sends a request, and returns all that comes back.
+std::string visit(const HttpServer& server, const std::string& method_and_path, const std::string& body = "") {
+  tcp::iostream stream("127.0.0.1", std::to_string(server.port()));
+  stream << method_and_path << " HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: " << body.size()
+         << "\r\n\r\n"
+         << body << std::flush;
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  bool serve = false;
   unsigned short port = 0;
   int timeout_ms = 10'000;
-  std::size_t max_connections = 10'000;
-  cookbook::Options options("Serve web pages by functions in a table of routes, until SIGTERM or SIGINT");
+  cookbook::Options options("Serve web pages by functions in a table of routes");
+  options.add_flag("serve", serve, "only serve, until SIGTERM or SIGINT");
   options.add("port", port, "port to listen on; 0 for a free one", 0, 65'535);
-  options.add("timeout-ms", timeout_ms, "milliseconds that a client may take for a request", 4, 86'400'000);
-  options.add("max-connections", max_connections, "connections at once; one more is rejected", 1, 100'000);
+  options.add("timeout-ms", timeout_ms, "milliseconds that a client may take for a request", 1'000, 86'400'000);
   options.parse(argc, argv);
-  allow_many_files();
 
   Routes routes;
-  HttpServer server(routes, port, std::chrono::milliseconds(timeout_ms), max_connections);
-  routes.add("/", http::verb::get, hello_world);
-  routes.add("/echo", http::verb::post, echo);
-  routes.add("/health", http::verb::get, health);
-  routes.add("/metrics", http::verb::get, [&](const Request&) { return metrics(server); });
+  HttpServer server(routes, port, std::chrono::milliseconds(timeout_ms));  // keeps a reference to the table
+  const http::verb get = http::verb::get, post = http::verb::post;
+  routes["/"][get] = [](const Request&, Response& response) { response.body() = "Hello from Flask!"; };
+  routes["/echo"][post] = [](const Request& request, Response& response) { response.body() = request.body(); };
+  routes["/health"][get] = [](const Request&, Response& response) { response.body() = "ok"; };
+  routes["/metrics"][get] = [&](const Request&, Response& response) {
+    response.set(http::field::content_type, "text/plain; version=0.0.4");  // a format that monitoring programs read
+    response.body() = fmt::format("http_requests_total {}\n", server.answers);
+  };
+  routes["*"];  // OPTIONS * asks the server itself, not a page
+  if (serve) {
+    cookbook::println("listening on 127.0.0.1:{}", server.port());
+    server.run();
+    return 0;
+  }
 
-  cookbook::println("listening on 127.0.0.1:{}", server.port());
-  server.run();
-  cookbook::println("ended after {} connections", server.counters().connections);
+  std::jthread running([&] { server.run(); });
+  cookbook::Checks checks;
+  checks.that("GET / gives the greeting", visit(server, "GET /").ends_with("\r\n\r\nHello from Flask!"));
+  checks.that("HEAD / gives its head alone", visit(server, "HEAD /").ends_with("Content-Length: 17\r\n\r\n"));
+  checks.equal("GET /nowhere", visit(server, "GET /nowhere").substr(9, 13), "404 Not Found");
+  checks.equal("DELETE /", visit(server, "DELETE /").substr(9, 22), "405 Method Not Allowed");
+  const std::string long_body(65'537, 'x');
+  checks.equal("POST /echo with 65537 bytes", visit(server, "POST /echo", long_body).substr(9, 21),
+               "413 Payload Too Large");
+  std::raise(SIGTERM);  // as a hosting platform does
+  running.join();       // returns, since nobody is connected any more
+  return checks.exit_code();
 }

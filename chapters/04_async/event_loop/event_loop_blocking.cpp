@@ -1,0 +1,28 @@
+// Pitfall: a callback that waits
+//
+// A timer is due after 10 milliseconds. A callback that comes before sleeps for 200. While it sleeps, the loop's thread
+// sleeps, and the loop can call nobody: the timer's callback comes 190 milliseconds late. A long computation in place
+// of the sleep would do the same.
+//
+// Compile: g++ -std=c++20 -O2 chapters/04_async/event_loop/event_loop_blocking.cpp -pthread -o event_loop_blocking
+// Run:     event_loop_blocking
+// Symptom: exit 1, prints "too late"
+
+#include <boost/asio.hpp>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+int main() {
+  asio::io_context loop;
+  asio::steady_timer timer(loop, 10ms);
+  std::chrono::duration<double, std::milli> late = 0ms;
+  timer.async_wait([&](const boost::system::error_code&) { late = std::chrono::steady_clock::now() - timer.expiry(); });
+  asio::post(loop, [] { std::this_thread::sleep_for(200ms); });  // wrong: it should set a timer and return
+  loop.run();
+  std::printf("the timer's callback came %.0f ms too late\n", late.count());
+  return late < 100ms ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+// Pitfall: the futures are dropped
+//
+// Ten jobs go to a pool of threads, and one of them fails. Nobody keeps the futures, so nobody asks them for the
+// results, and the exception of the job that failed is destroyed with its future. The program sees that the pool has
+// come to rest, and takes all jobs for done.
+//
+// Compile: g++ -std=c++20 -O2 chapters/04_async/executors/executors_dropped_future.cpp -pthread -o executors_dropped_future
+// Run:     executors_dropped_future
+// Symptom: exit 1, prints "9 of 10 jobs are done"
+
+#include <atomic>
+#include <boost/asio.hpp>
+#include <cstdio>
+#include <future>
+#include <stdexcept>
+
+namespace asio = boost::asio;
+
+int main() {
+  std::atomic<int> done = 0;
+  asio::thread_pool pool(5);
+  for (int item = 1; item <= 10; ++item) {
+    asio::post(pool, std::packaged_task<void()>([&done, item] {  // wrong: what post() returns is not kept
+                 if (item == 7) throw std::runtime_error("no such item");
+                 ++done;
+               }));
+  }
+  pool.join();
+  std::printf("no error was seen, but %d of 10 jobs are done\n", done.load());
+  return done == 10 ? 0 : 1;
+}

@@ -1,0 +1,49 @@
+// Pitfall: accept() fails, and the server tries again at once
+//
+// A process may have so many files open and no more; here, sixteen. When none is left, accept() fails. The client stays
+// in the system's queue, so the next accept() fails as well, and so on: the loop uses the whole processor, and serves
+// nobody faster. (Here it gives up after 10,000 times, to tell.) A pause of some milliseconds after an error is enough.
+//
+// Compile: g++ -std=c++20 -O2 chapters/04_async/robust_server/robust_server_busy_accept.cpp -pthread -o robust_server_busy_accept
+// Run:     robust_server_busy_accept
+// Symptom: exit 1, prints "accept() has failed 10000 times in a row: Too many open files"
+
+#include <sys/resource.h>
+
+#include <boost/asio.hpp>
+#include <cstdio>
+#include <list>
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+asio::awaitable<void> serve(tcp::acceptor& acceptor, std::list<tcp::socket>& clients) {
+  for (int failures = 0; failures < 10'000;) {
+    auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::deferred));
+    if (error) {
+      if (++failures == 10'000) {
+        std::printf("accept() has failed %d times in a row: %s\n", failures, error.message().c_str());
+      }
+      continue;  // wrong: at once
+    }
+    failures = 0;
+    clients.push_back(std::move(socket));
+  }
+}
+
+int main() {
+  asio::io_context loop(1);
+  tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
+  std::list<tcp::socket> clients, others;
+  const rlimit files = {16, 16};
+  if (setrlimit(RLIMIT_NOFILE, &files) != 0) return 3;
+
+  boost::system::error_code none_left;
+  while (!none_left) {  // clients in the same process take file descriptors as well
+    tcp::socket& client = others.emplace_back(loop);
+    client.connect(acceptor.local_endpoint(), none_left);
+  }
+  asio::co_spawn(loop, serve(acceptor, clients), asio::detached);
+  loop.run();
+  return 1;
+}

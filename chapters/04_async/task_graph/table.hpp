@@ -1,0 +1,46 @@
+/// The work of this recipe: a table in which each cell follows from its neighbours.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+inline std::string random_letters(int count, std::mt19937& random) {
+  std::string letters(count, ' ');
+  for (char& letter : letters) letter = "ACGT"[random() % 4];
+  return letters;
+}
+
+/// How many letters two texts have in common, in the same order but with gaps (their longest common subsequence): 3 for
+/// GATTAC and GCAC, namely GAC. Cell (i, j) has this number for the first i letters of one text and the first j letters
+/// of the other. It follows from the cell above, the one to the left, and the one diagonally above left.
+class Table {
+ public:
+  Table(std::string down, std::string across) : down_(std::move(down)), across_(std::move(across)) {
+    cells.assign(down_.size() + 1, std::vector<int>(across_.size() + 1, -1));  // -1: not filled yet
+    std::fill(cells[0].begin(), cells[0].end(), 0);
+    for (std::vector<int>& row : cells) row[0] = 0;
+  }
+
+  /// How many blocks of `size` by `size` cells the table has in each direction; the last ones may be smaller.
+  int block_rows(int size) const { return (static_cast<int>(down_.size()) + size - 1) / size; }
+  int block_columns(int size) const { return (static_cast<int>(across_.size()) + size - 1) / size; }
+
+  /// Fills a block. The block above and the one to the left have to be full.
+  void fill_block(int block_row, int block_column, int size) {
+    const int bottom = std::min((block_row + 1) * size, static_cast<int>(down_.size()));
+    const int right = std::min((block_column + 1) * size, static_cast<int>(across_.size()));
+    for (int i = block_row * size; i < bottom; ++i) {
+      for (int j = block_column * size; j < right; ++j) {
+        cells[i + 1][j + 1] = down_[i] == across_[j] ? cells[i][j] + 1 : std::max(cells[i][j + 1], cells[i + 1][j]);
+      }
+    }
+  }
+
+  std::vector<std::vector<int>> cells;
+
+ private:
+  std::string down_, across_;
+};

@@ -1,0 +1,34 @@
+/// The layers of a cloud, and who manages each of them in which service model.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+/// The layers, from the bottom of the stack to its top.
+enum class Layer { hardware, virtualisation, operating_system, runtime, application, data };
+
+inline constexpr std::array<std::string_view, 6> layer_names = {"hardware", "virtualisation", "operating-system",
+                                                                "runtime",  "application",    "data"};
+
+/// A service model is a line through the stack: the provider manages the layers below it, the customer the others.
+struct Model {
+  std::string_view name;
+  Layer lowest_of_customer;
+};
+
+/// From the model that leaves most work to the customer to the one that leaves least.
+inline constexpr std::array<Model, 4> models = {{{"on premises", Layer::hardware},
+                                                 {"IaaS", Layer::operating_system},
+                                                 {"PaaS", Layer::application},
+                                                 {"SaaS", Layer::data}}};
+
+constexpr bool customer_manages(const Model& model, Layer layer) { return layer >= model.lowest_of_customer; }
+
+/// The model that leaves least work to a customer who must control `layer` himself.
+constexpr const Model& model_for(Layer layer) {
+  const Model* best = &models.front();
+  for (const Model& model : models) {
+    if (customer_manages(model, layer)) best = &model;
+  }
+  return *best;
+}

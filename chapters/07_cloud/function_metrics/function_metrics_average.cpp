@@ -1,0 +1,32 @@
+// Pitfall: an average of quantiles
+//
+// Two machines run the same function. One has answered 10,000 calls, one in a hundred of them in 64 ms and the others
+// in 1 ms; the other has answered 100 calls in 512 ms each. Someone takes the latency that 99 % of the calls of each
+// machine did not exceed, and the average of both. The number says nothing about any share of all the calls. Histograms
+// can be added, quantiles cannot.
+//
+// Compile: g++ -std=c++20 -O2 chapters/07_cloud/function_metrics/function_metrics_average.cpp -lfmt -o function_metrics_average
+// Run:     function_metrics_average
+// Symptom: exit 1, prints "99 % by the average of both"
+
+#include <chrono>
+#include <cstdio>
+
+#include "metrics.hpp"
+
+int main() {
+  using namespace std::chrono_literals;
+  Histogram first, second;
+  for (int call = 0; call < 10'000; ++call) first.add(call % 100 == 0 ? 64ms : 1ms);
+  for (int call = 0; call < 100; ++call) second.add(512ms);
+
+  const double average = (quantile(first.counts(), 0.99) + quantile(second.counts(), 0.99)) / 2;  // wrong
+
+  Histogram::Counts both = first.counts();
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] += second.counts()[i];
+  const double right = quantile(both, 0.99);
+
+  std::printf("99 %% by the average of both: %.0f ms\n", 1e3 * average);
+  std::printf("99 %% of all calls:           %.0f ms\n", 1e3 * right);
+  return average == right ? 0 : 1;
+}

@@ -1,0 +1,43 @@
+// Serverless function: the program that is uploaded
+//
+// It has functions and no server. In the package its name is `bootstrap`; the platform starts it when there is an
+// event, and ends it when there has been none for a while.
+//
+// Compile: g++ -std=c++20 -O2 chapters/07_cloud/serverless_function/serverless_function_bootstrap.cpp -lboost_json -pthread -o serverless_function_bootstrap
+// Run:     by serverless_function, or by AWS Lambda
+
+#include <chrono>
+#include <thread>
+
+#include "bootstrap.hpp"
+
+namespace {
+
+namespace json = boost::json;
+
+/// Logs three values of the event and returns the first one.
+json::value lambda_handler(const json::object& event) {
+  for (const char* key : {"key1", "key2", "key3"}) {
+    const json::value* value = event.if_contains(key);
+    if (value == nullptr) throw std::out_of_range(std::string("the event has no ") + key);
+    log_line(std::string(key) + " = " + serialize(*value));
+  }
+  return event.at("key1");
+}
+
+/// Takes as long as the event says.
+json::value slow_handler(const json::object& event) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(event.at("milliseconds").to_number<int>()));
+  return "done";
+}
+
+}  // namespace
+
+int main() {
+  try {
+    run_bootstrap({{"lambda_handler", lambda_handler}, {"slow_handler", slow_handler}});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bootstrap: %s\n", error.what());
+    return 3;
+  }
+}

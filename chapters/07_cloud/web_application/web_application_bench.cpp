@@ -1,0 +1,141 @@
+// Web application, measured beside nginx
+//
+// Both servers send the same page to wrk, one request at a time on each of 16 connections. The three share one
+// processor, so the rate tells how much work of the processor a request costs, wrk's part included.
+//
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/07_cloud/web_application/web_application_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application_bench
+// Run:     web_application_bench [--run-ms N] [--rounds N]
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/figures.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/pin.hpp"
+#include "cookbook/system_check.hpp"
+#include "http_server.hpp"
+
+namespace {
+
+/// Status and body of GET /; empty if nobody listens.
+std::string page(unsigned short port) {
+  tcp::iostream stream("127.0.0.1", std::to_string(port));
+  stream << "GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" << std::flush;
+  const std::string all{std::istreambuf_iterator<char>(stream), {}};
+  return all.empty() ? "" : all.substr(9, 4) + all.substr(all.find("\r\n\r\n") + 4);
+}
+
+/// nginx as one process without a log, with the page in its memory.
+class Nginx {
+ public:
+  Nginx() {
+    check(mkdtemp(folder_.data()) == nullptr ? -1 : 0, "mkdtemp");
+    std::ofstream settings(folder_ + "/nginx.conf");
+    settings << "daemon off; master_process off; worker_processes 1; error_log stderr crit; pid " << folder_
+             << "/pid;\n"
+             << "events { worker_connections 1024; }\nhttp { access_log off; server_tokens off;\n"
+             << "keepalive_requests 1000000000;\n";
+    for (const std::string kind : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}) {
+      settings << kind << "_temp_path " << folder_ << '/' << kind << ";\n";
+    }
+    settings << "server { listen 127.0.0.1:" << port << "; default_type \"text/html; charset=utf-8\";\n"
+             << "location = / { return 200 \"Hello from Flask!\"; } } }\n";
+    settings.close();
+    process_ = check(fork(), "fork");
+    if (process_ == 0) {
+      const std::string file = folder_ + "/nginx.conf";
+      execl("/usr/sbin/nginx", "nginx", "-p", folder_.c_str(), "-c", file.c_str(), "-e", "stderr", nullptr);
+      _exit(127);
+    }
+    for (int i = 0; i < 2000 && page(port).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  Nginx(const Nginx&) = delete;
+  Nginx& operator=(const Nginx&) = delete;
+  ~Nginx() {
+    kill(process_, SIGTERM);
+    waitpid(process_, nullptr, 0);
+    std::filesystem::remove_all(folder_);
+  }
+
+  const unsigned short port = free_port();
+
+ private:
+  /// nginx must be told a port; this one is free now.
+  static unsigned short free_port() {
+    asio::io_context loop;
+    return tcp::acceptor(loop, {asio::ip::address_v4::loopback(), 0}).local_endpoint().port();
+  }
+
+  std::string folder_ = std::filesystem::temp_directory_path() / "web_application_bench.XXXXXX";
+  pid_t process_ = -1;
+};
+
+/// Lets wrk send requests for so long. Returns the seconds per request, by wrk's count; sets `right` to false if not
+/// all answers were right.
+double load(unsigned short port, int run_ms, bool& right) {
+  // wrk takes whole seconds, but reports when it is interrupted.
+  const std::string command = fmt::format(
+      "timeout --preserve-status --signal INT {} wrk -t1 -c16 -d600s http://127.0.0.1:{}/ 2>&1", run_ms / 1e3, port);
+  std::string report;
+  FILE* const wrk = popen(command.c_str(), "r");
+  if (wrk == nullptr) cookbook::system_refused("popen");
+  for (int byte = 0; (byte = fgetc(wrk)) != EOF;) report += static_cast<char>(byte);
+  const std::size_t rate = report.find("Requests/sec:");
+  if (pclose(wrk) != 0 || rate == report.npos || report.find("Non-2xx") != report.npos ||
+      report.find("Socket errors") != report.npos) {
+    right = false;
+    return 1;
+  }
+  return 1 / std::stod(report.substr(rate + 13));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int run_ms = 1000, rounds = 9;
+  cookbook::Options options("The web application and nginx under the same load");
+  options.add("run-ms", run_ms, "milliseconds of a measured run", 200, 60'000);
+  options.add("rounds", rounds, "measured runs of each server", 1, 1000);
+  options.parse(argc, argv);
+  if (access("/usr/sbin/nginx", X_OK) != 0 || system("command -v wrk >/dev/null") != 0) {
+    cookbook::println("skipped: nginx or wrk is not installed; scripts/setup --peers installs them");
+    return 77;
+  }
+
+  // All on one processor, where they do not interrupt each other when they are woken (SCHED_BATCH). Threads and
+  // processes that are started from here on inherit both.
+  cookbook::pin(0);
+  const sched_param none = {};
+  check(sched_setscheduler(0, SCHED_BATCH, &none), "sched_setscheduler");
+
+  const Nginx nginx;
+  Routes routes;
+  routes["/"][http::verb::get] = [](const Request&, Response& response) { response.body() = "Hello from Flask!"; };
+  HttpServer server(routes, 0, std::chrono::seconds(10));
+  std::jthread running([&] { server.run(); });
+
+  bool right = page(nginx.port) == "200 Hello from Flask!" && page(server.port()) == page(nginx.port);
+  cookbook::Figures figures("requests, 16 connections", cookbook::rate("/s", 1));
+  figures.measure({{"nginx", 1, [&] { return load(nginx.port, run_ms, right); }},
+                   {"web_application", 1, [&] { return load(server.port(), run_ms, right); }}},
+                  rounds);
+  figures.times("nginx");
+
+  std::raise(SIGTERM);
+  running.join();
+  cookbook::Checks checks;
+  checks.that("all answers are status 200 and the same page", right);
+  figures.print(checks);
+  return checks.exit_code();
+}

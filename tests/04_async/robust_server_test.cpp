@@ -1,0 +1,176 @@
+// Robust server: every kind of client that it must cope with.
+
+#include "04_async/robust_server/robust_server.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "04_async/client.hpp"
+#include "04_async/serving.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::Client;
+using test_support::run;
+using test_support::Serving;
+
+bool echoes(Client& client, const std::string& message) {
+  return client.send(message) && client.receive(message.size()) == message;
+}
+
+/// Runs a server and the coroutine of a client in one thread, so that a busy machine makes both of them slow. Returns
+/// how many clients have timed out.
+template <typename Visit>
+int timed_out(std::chrono::milliseconds timeout, Visit visit) {
+  asio::io_context loop(1);
+  RobustServer server(loop, timeout, 5);
+  tcp::socket client(loop);
+  client.connect(server.endpoint());
+  asio::co_spawn(loop, visit(client), [&](std::exception_ptr error) {
+    loop.stop();
+    if (error) std::rethrow_exception(error);
+  });
+  loop.run();
+  return server.timed_out;
+}
+
+/// Sends a byte, and returns how many come back.
+asio::awaitable<std::size_t> echoed(tcp::socket& client) {
+  char byte = 'x';
+  co_await asio::async_write(client, asio::buffer(&byte, 1), with_error);
+  const auto [error, count] = co_await asio::async_read(client, asio::buffer(&byte, 1), with_error);
+  co_return count;
+}
+
+TEST(robust_server, the_program_holds_whatever_the_options) {
+  for (const std::string max_clients : {"3", "400"}) {
+    const auto result = run("robust_server", {"--max-clients", max_clients, "--timeout-ms", "100"});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    clients that the full server serves: " + max_clients)) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    ").size(), 5U) << result.text();
+  }
+}
+
+TEST(robust_server, silent_clients_are_closed_after_the_timeout_and_not_before) {
+  for (const bool speaks_first : {false, true}) {
+    auto last = std::chrono::steady_clock::now();
+    const int closed = timed_out(200ms, [&](tcp::socket& client) -> asio::awaitable<void> {
+      if (speaks_first) {
+        co_await asio::steady_timer(client.get_executor(), 100ms).async_wait(asio::deferred);
+        last = std::chrono::steady_clock::now();
+        EXPECT_EQ(co_await echoed(client), 1U);
+      }
+      char byte = 0;
+      const auto [error, count] = co_await client.async_read_some(asio::buffer(&byte, 1), with_error);
+      EXPECT_EQ(error, asio::error::eof);
+      EXPECT_GE(std::chrono::steady_clock::now() - last, 200ms);
+    });
+    EXPECT_EQ(closed, 1);
+  }
+}
+
+TEST(robust_server, a_client_at_three_quarters_of_the_timeout_is_served) {
+  const int closed = timed_out(200ms, [&](tcp::socket& client) -> asio::awaitable<void> {
+    for (int i = 0; i < 4; ++i) {
+      co_await asio::steady_timer(client.get_executor(), 150ms).async_wait(asio::deferred);
+      EXPECT_EQ(co_await echoed(client), 1U);
+    }
+  });
+  EXPECT_EQ(closed, 0);
+}
+
+TEST(robust_server, a_client_that_ends_its_side_gets_the_rest_and_the_end) {
+  Serving server("robust_server", {"--serve", "--timeout-ms", "60000"});
+  Client client(server.port);
+  client.send("bye");
+  client.end_stream();
+  EXPECT_EQ(client.receive(100), "bye");
+  EXPECT_TRUE(client.is_ended());
+}
+
+TEST(robust_server, a_slow_reader_that_moves_is_not_timed_out) {
+  Serving server("robust_server", {"--serve", "--timeout-ms", "1000"});
+  Client slow(server.port);
+  std::string message, back;
+  for (int i = 0; i < 500'000; ++i) message += static_cast<char>(i * 7 % 251);
+  std::jthread sender([&] { slow.send(message); });
+  while (back.size() < message.size()) {  // for longer than the timeout in all
+    std::this_thread::sleep_for(50ms);
+    const std::string part = slow.receive(std::min<std::size_t>(20'000, message.size() - back.size()));
+    if (part.empty()) break;
+    back += part;
+  }
+  EXPECT_EQ(back.size(), message.size());
+  EXPECT_TRUE(back == message);
+}
+
+TEST(robust_server, a_client_that_never_reads_is_closed_and_costs_little) {
+  Serving server("robust_server", {"--serve", "--timeout-ms", "1000", "--max-clients", "400"});
+  const long before = server.resident();
+  Client never_reads(server.port);
+  never_reads.flood();
+  EXPECT_LT(server.resident() - before, 1000 * test_support::memory_factor);
+  Client other(server.port);
+  EXPECT_TRUE(echoes(other, "there?"));
+  while (never_reads.send("x")) continue;  // waits until the server has closed it
+}
+
+TEST(robust_server, one_client_too_many_is_rejected_and_the_others_are_served) {
+  Serving server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "5"});
+  std::vector<Client> clients;
+  for (int i = 0; i < 5; ++i) {
+    clients.emplace_back(server.port);
+    ASSERT_TRUE(echoes(clients.back(), "there?"));
+  }
+  EXPECT_TRUE(Client(server.port).is_ended());
+  for (Client& client : clients) EXPECT_TRUE(echoes(client, "still there?"));
+  clients.pop_back();
+  Client next(server.port);
+  while (!echoes(next, "there?")) next = Client(server.port);  // until the server has noticed that one has gone
+}
+
+TEST(robust_server, resets_do_not_hurt_it) {
+  Serving server("robust_server", {"--serve"});
+  for (int i = 0; i < 100; ++i) {
+    Client client(server.port);
+    client.send("hello");
+    client.reset();
+  }
+  Client client(server.port);
+  while (!echoes(client, "there?")) client = Client(server.port);  // until the server has noticed the resets
+}
+
+TEST(robust_server, ctrl_c_ends_it_at_once) {
+  Serving server("robust_server", {"--serve", "--timeout-ms", "86400000"});
+  Client client(server.port);
+  ASSERT_TRUE(echoes(client, "there?"));
+  server.send_signal(SIGINT);
+  EXPECT_EQ(server.exit_code(), -SIGINT);
+}
+
+TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_processor_time) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
+#endif
+  Serving server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "100"}, 24);
+  std::vector<Client> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.emplace_back(server.port);
+    clients.back().send("x");
+  }
+  const double before = server.processor_seconds();
+  std::this_thread::sleep_for(200ms);  // in which a server that tries again at once uses 0.2 s
+  EXPECT_LT(server.processor_seconds() - before, 0.1);
+  int answered = 0;
+  for (; !clients.empty(); clients.erase(clients.begin())) answered += clients.front().receive(1) == "x";
+  EXPECT_EQ(answered, 40);
+}
+
+}  // namespace

@@ -1,0 +1,75 @@
+// The program's output, and the job from inside.
+
+#include "04_async/task_pipeline/job.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(task_pipeline, keeps_order_and_limit_for_any_number_of_tokens_and_threads) {
+  for (const std::string tokens : {"1", "2", "50", "1000"}) {
+    for (const std::string threads : {"1", "9"}) {
+      const auto result = run("task_pipeline", {"--texts", "100", "--tokens", tokens, "--threads", threads});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      for (const std::string form : {"flow graph", "parallel_pipeline", "by hand"}) {
+        EXPECT_TRUE(result.has_line("ok    " + form + ": all results, in the order of reading: yes")) << result.text();
+        EXPECT_TRUE(result.has_line("ok    " + form + ": texts in flight above the limit of " + tokens + ": 0"))
+            << result.text();
+      }
+    }
+  }
+}
+
+TEST(task_pipeline, one_text_is_enough) { EXPECT_EQ(run("task_pipeline", {"--texts", "1"}).exit_code, 0); }
+
+/// The pairs of letters that are not in the order of the alphabet, by another way than the recipe's.
+int unordered_pairs(const std::string& letters) {
+  std::map<char, int> seen;
+  int pairs = 0;
+  for (const char letter : letters) {
+    for (const auto& [earlier, count] : seen) pairs += earlier > letter ? count : 0;
+    ++seen[letter];
+  }
+  return pairs;
+}
+
+TEST(job, counts_the_pairs_that_are_out_of_order) {
+  Job job(20);
+  for (Text text; job.read(text);) {
+    job.count(text);
+    EXPECT_EQ(text.result, unordered_pairs(text.letters));
+    EXPECT_EQ(text.letters.size(), 200U);
+    job.write(text);
+    EXPECT_EQ(job.written.back(), text.result);
+  }
+  EXPECT_EQ(job.written.size(), 20U);
+}
+
+TEST(job, knows_how_many_texts_are_in_flight) {
+  Job job(5);
+  Text first, second;
+  job.read(first);
+  job.read(second);
+  EXPECT_EQ(job.in_flight, 2);
+  job.write(first);
+  job.write(second);
+  job.read(first);
+  EXPECT_EQ(job.in_flight, 1);
+  EXPECT_EQ(job.max_in_flight, 2);
+}
+
+TEST(task_pipeline_unlimited, lets_the_texts_pile_up) {
+  const auto result = run("task_pipeline_unlimited");
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  const auto most = result.captures("^up to (\\d+) of 10000 texts in flight at the same time$");
+  ASSERT_EQ(most.size(), 1U) << result.text();
+  EXPECT_GT(std::stoi(most[0]), 1000);
+}
+
+}  // namespace

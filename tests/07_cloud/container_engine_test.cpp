@@ -1,0 +1,214 @@
+// The client against an engine with recorded answers, and with a real one.
+
+#include "07_cloud/container_engine/engine.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// An engine that gives recorded answers, one per method and path, such as "GET /version". The one for a path that is
+/// not there is 404.
+class FakeEngine {
+ public:
+  struct Answer {
+    unsigned status;
+    std::string body;
+  };
+
+  explicit FakeEngine(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
+  ~FakeEngine() {
+    thread_.request_stop();
+    boost::asio::io_context io;
+    boost::asio::local::stream_protocol::socket(io).connect(path());  // so that accept() returns
+  }
+
+  std::string path() const { return folder_.path / "engine.sock"; }
+
+  /// How often a request came.
+  long asked(const std::string& what) {
+    std::scoped_lock lock(mutex_);
+    return asked_[what];
+  }
+
+  /// From now on the answer to `what`.
+  void set(const std::string& what, Answer answer) {
+    std::scoped_lock lock(mutex_);
+    answers_[what] = std::move(answer);
+  }
+
+ private:
+  void serve(const std::stop_token& stop) {
+    while (true) {
+      auto socket = acceptor_.accept();
+      if (stop.stop_requested()) return;
+      boost::beast::flat_buffer buffer;
+      http::request<http::string_body> request;
+      http::read(socket, buffer, request);
+      const std::string what = std::string(request.method_string()) + " " + std::string(request.target());
+      std::scoped_lock lock(mutex_);
+      ++asked_[what];
+      Answer answer = {404, R"({"message":"page not found"})"};
+      if (const auto known = answers_.find(what); known != answers_.end()) answer = known->second;
+      if (what == "POST /v1.40/images/load") {
+        const auto after = answers_.find("GET /v1.40/images/json after load");
+        if (after != answers_.end()) answers_["GET /v1.40/images/json"] = after->second;
+      }
+      http::response<http::string_body> response(http::int_to_status(answer.status), 11, answer.body);
+      response.prepare_payload();
+      http::write(socket, response);
+    }
+  }
+
+  test_support::Folder folder_;
+  std::mutex mutex_;
+  std::map<std::string, Answer> answers_;
+  std::map<std::string, long> asked_;
+  boost::asio::io_context io_;
+  boost::asio::local::stream_protocol::acceptor acceptor_{io_, path()};
+  std::jthread thread_;
+};
+
+FakeEngine::Answer version(const std::string& lowest, const std::string& highest) {
+  return {200, R"({"Version":"18.09.2","ApiVersion":")" + highest + R"(","MinAPIVersion":")" + lowest + "\"}"};
+}
+
+// The book's list of images, as an engine sends it.
+const FakeEngine::Answer books_images = {200, R"([
+  {"Id":"sha256:bc3d70b05ed4","RepoTags":["dockerize.py:latest"],"Size":91800000},
+  {"Id":"sha256:ca18efb44b3c","RepoTags":null,"Size":91800000},
+  {"Id":"sha256:00be2573e9f7","RepoTags":["python:alpine3.7"],"Size":81300000}])"};
+
+TEST(api_version, is_compared_number_by_number) {
+  EXPECT_LT(api_version("1.9"), api_version("1.12"));
+  EXPECT_LT(api_version("1.40"), api_version("2.0"));
+  EXPECT_EQ(api_version("1.40"), (ApiVersion{1, 40}));
+  for (const char* text : {"", "1", "1.", ".1", "1.x", "1.2.3", "one"}) {
+    EXPECT_THROW(api_version(text), std::invalid_argument) << text;
+  }
+}
+
+TEST(engine, speaks_with_engines_whose_range_has_the_clients_version) {
+  FakeEngine fake({});
+  for (const auto& [lowest, highest] :
+       {std::pair{"1.12", "1.40"}, {"1.9", "1.50"}, {"1.40", "1.40"}, {"1.44", "1.52"}}) {
+    fake.set("GET /version", version(lowest, highest));
+    EXPECT_EQ(Engine::text(Engine(fake.path()).version(), "Version"), "18.09.2");
+  }
+  for (const auto& [lowest, highest] : {std::pair{"1.12", "1.39"}, {"1.45", "1.52"}, {"1.12", "1.9"}}) {
+    fake.set("GET /version", version(lowest, highest));
+    try {
+      Engine(fake.path()).version();
+      FAIL() << lowest << " to " << highest;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::string(lowest) + " to " + highest));
+    }
+  }
+}
+
+TEST(engine, uses_the_newest_version_that_both_speak) {
+  for (const auto& [highest, used] : {std::pair{"1.40", "1.40"}, {"1.43", "1.43"}, {"1.52", "1.44"}}) {
+    const std::string path = "GET /v" + std::string(used) + "/images/json";
+    FakeEngine fake({{"GET /version", version("1.24", highest)}, {path, {200, "[]"}}});
+    Engine engine(fake.path());
+    engine.version();
+    EXPECT_FALSE(engine.has("greeting"));
+    EXPECT_EQ(fake.asked(path), 1) << highest;
+  }
+}
+
+TEST(engine, a_name_without_a_tag_means_latest) {
+  EXPECT_EQ(with_tag("python"), "python:latest");
+  EXPECT_EQ(with_tag("python:alpine3.7"), "python:alpine3.7");
+  EXPECT_EQ(with_tag("localhost:5000/python"), "localhost:5000/python:latest");
+  EXPECT_EQ(with_tag("localhost:5000/python:3"), "localhost:5000/python:3");
+
+  FakeEngine fake({{"GET /v1.40/images/json", books_images}});
+  const Engine engine(fake.path());
+  EXPECT_TRUE(engine.has("python:alpine3.7"));
+  EXPECT_FALSE(engine.has("python"));
+  EXPECT_TRUE(engine.has("dockerize.py"));
+  EXPECT_FALSE(engine.has("hello-world"));
+}
+
+TEST(engine, a_refusal_has_the_engines_words_and_a_container_that_does_not_start_is_removed) {
+  FakeEngine fake({{"POST /v1.40/containers/create", {201, R"({"Id":"c1","Warnings":[]})"}},
+                   {"POST /v1.40/containers/c1/start", {500, R"({"message":"no such file or directory"})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  try {
+    Engine(fake.path()).run("greeting", 5000);
+    FAIL();
+  } catch (const EngineError& error) {
+    EXPECT_STREQ(error.what(), "no such file or directory");
+    EXPECT_EQ(error.status, http::status::internal_server_error);
+  }
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
+  EXPECT_THROW(Engine(fake.path()).load("x"), EngineError) << "404";
+  EXPECT_THROW(Engine("/no/such/socket").images(), boost::system::system_error);
+}
+
+TEST(engine, tells_the_port_of_the_host_and_the_exit_code) {
+  FakeEngine fake({{"GET /v1.40/containers/c1/json",
+                    {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostIp":"127.0.0.1","HostPort":"49153"}]}}})"}},
+                   {"POST /v1.40/containers/c1/stop?t=5", {204, ""}},
+                   {"POST /v1.40/containers/c1/wait", {200, R"({"Error":null,"StatusCode":137})"}}});
+  EXPECT_EQ(Engine(fake.path()).port_of("c1", 5000), 49153);
+  EXPECT_EQ(Engine(fake.path()).stop("c1"), 137);
+}
+
+TEST(container_engine, loads_an_image_once_and_tells_why_the_engine_runs_nothing) {
+  const std::string greeting = R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])";
+  FakeEngine fake({{"GET /version", version("1.12", "1.40")},
+                   {"GET /v1.40/images/json", {200, "[]"}},
+                   {"GET /v1.40/images/json after load", {200, greeting}},
+                   {"POST /v1.40/images/load", {200, R"({"stream":"Loaded image"})"}},
+                   {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", {500, R"({"message":"crun: Operation not permitted"})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  const test_support::Folder folder;
+  std::ofstream(folder.path / "a.tar") << "an archive";
+  const std::vector<std::string> arguments = {"--socket", fake.path(), "--archive", folder.path / "a.tar"};
+  for (int round = 1; round <= 2; ++round) {
+    const auto result = run("container_engine", arguments);
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    EXPECT_TRUE(result.has_line("client: API 1.40 to 1.44; engine: 18.09.2, API 1.12 to 1.40")) << result.text();
+    EXPECT_TRUE(result.has_line("image [\"localhost/greeting:1.0\"] of 0.85 MB")) << result.text();
+    EXPECT_THAT(result.err, testing::ElementsAre("container_engine: crun: Operation not permitted"));
+    EXPECT_EQ(fake.asked("POST /v1.40/images/load"), 1);
+  }
+}
+
+TEST(container_engine, says_that_there_is_no_engine) {
+  const auto result = run("container_engine", {"--socket", "/no/such/socket"});
+  EXPECT_EQ(result.exit_code, 77);
+  EXPECT_TRUE(result.has_line("skipped: there is no engine at /no/such/socket")) << result.text();
+}
+
+TEST(container_engine, runs_with_the_engine_of_this_machine_and_leaves_nothing_behind) {
+  const auto result = test_support::run_parts("07_cloud/container_engine", {}, {.limit = std::chrono::seconds(50)});
+  EXPECT_EQ(result.left_behind, 0) << result.text();
+  if (result.exit_code == 77) GTEST_SKIP() << (result.out.empty() ? result.text() : result.out.back());
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    the first container says: Hello World!")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    for themselves, the two servers are the processes: [\"1\", \"1\"]"))
+      << result.text();
+}
+
+TEST(container_engine_version, takes_the_newer_engine_for_one_that_is_too_old) {
+  const auto result = run("container_engine_version");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out,
+              testing::ElementsAre("compared as texts:   no version in common", "compared as numbers: 1.12"));
+}
+
+}  // namespace

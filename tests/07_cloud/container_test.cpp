@@ -1,0 +1,173 @@
+// The image, the program in it, and the containers that the recipe makes without an engine.
+
+#include "07_cloud/container/isolated.hpp"
+
+#include <netinet/tcp.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+const std::filesystem::path recipe =
+    std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/07_cloud/container";
+
+TEST(image, is_small_static_and_always_the_same) {
+  const test_support::Folder folder;
+  const auto build = [&](const std::string& containerfile, const std::string& archive) {
+    return run(recipe / "build_image.py",
+               {containerfile, test_support::bin(), "localhost/greeting:1.0", folder.path / archive});
+  };
+  ASSERT_EQ(build(recipe / "Containerfile", "one.tar").exit_code, 0);
+  ASSERT_EQ(build(recipe / "Containerfile", "two.tar").exit_code, 0);
+  EXPECT_EQ(test_support::text_of(folder.path / "one.tar"), test_support::text_of(folder.path / "two.tar"));
+  EXPECT_LE(std::filesystem::file_size(folder.path / "one.tar"), 1'500'000U);
+
+  const auto listed = run(
+      "/bin/sh", {"-c", "cd " + folder.path.string() +
+                            " && tar xf one.tar && cat config.json && echo && tar xvf layer.tar && ldd greeting 2>&1"});
+  EXPECT_THAT(listed.text(), testing::HasSubstr(R"("Entrypoint": ["/greeting"])"));
+  EXPECT_THAT(listed.text(), testing::HasSubstr(R"("ExposedPorts": {"5000/tcp": {}})"));
+  EXPECT_TRUE(listed.has_line("greeting")) << listed.text();
+  EXPECT_THAT(listed.text(), testing::HasSubstr("not a dynamic executable"));
+
+  std::ofstream(folder.path / "Unknown") << "FROM scratch\nVOLUME /data\n";
+  std::ofstream(folder.path / "NoBase") << "COPY container_greeting /greeting\n";
+  for (const char* file : {"Unknown", "NoBase", "NoSuchFile"}) {
+    const auto refused = build(folder.path / file, "three.tar");
+    EXPECT_EQ(refused.exit_code, 2) << file;
+    EXPECT_EQ(refused.err.size(), 1U) << refused.text();
+  }
+}
+
+/// Containers of the server, where this system allows them.
+class Server : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool allowed = may_isolate();
+    if (!allowed) GTEST_SKIP() << "this system allows no namespaces";
+    std::filesystem::copy_file(test_support::bin() + "/container_greeting", root_.path / "greeting");
+    try {
+      server_.emplace(root_.path);
+    } catch (const std::system_error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  /// Sends bytes, piece by piece, and returns all that comes back.
+  std::string say(const std::vector<std::string>& pieces) const {
+    const int client = server_->connect_to(5000), on = 1;
+    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    for (const std::string& piece : pieces) {
+      EXPECT_EQ(send(client, piece.data(), piece.size(), MSG_NOSIGNAL), static_cast<ssize_t>(piece.size()));
+    }
+    std::string answer;
+    char part[1024];
+    for (ssize_t count = 0; (count = recv(client, part, sizeof part, 0)) > 0;) answer.append(part, part + count);
+    close(client);
+    return answer;
+  }
+
+  test_support::Folder root_;
+  std::optional<Isolated> server_;
+};
+
+TEST_F(Server, answers_get_and_nothing_else) {
+  const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nHello World!";
+  EXPECT_EQ(say({"GET /" + end}), ok);
+  EXPECT_EQ(say({"GE", "T /", end}), ok) << "in pieces";
+  EXPECT_THAT(say({"GET /nowhere" + end}), testing::StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(say({"POST /" + end}), testing::StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(say({std::string(5000, 'x')}), "") << "too long";
+  EXPECT_EQ(say({"GET / HTTP/1.1\r\n"}), "") << "never complete";
+}
+
+TEST_F(Server, sees_one_process_and_the_files_of_the_image) {
+  std::ofstream(root_.path / "a_file") << "x";
+  const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_THAT(say({"GET /process" + end}), testing::EndsWith("\r\n\r\n1"));
+  EXPECT_THAT(say({"GET /files" + end}), testing::AnyOf(testing::EndsWith("\r\n\r\ngreeting a_file"),
+                                                        testing::EndsWith("\r\n\r\na_file greeting")));
+}
+
+/// Whether something listens on port 5000 of this machine.
+bool port_is_open() {
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(5000);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool connected = connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(client);
+  return connected;
+}
+
+TEST_F(Server, cannot_be_reached_from_the_network_of_this_machine) {
+  server_.reset();
+  if (port_is_open()) GTEST_SKIP() << "another server of this machine has port 5000";
+  server_.emplace(root_.path);
+  close(server_->connect_to(5000));  // it listens
+  EXPECT_FALSE(port_is_open());
+}
+
+TEST_F(Server, ends_with_0_at_a_signal) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Isolated server(root_.path);
+    close(server.connect_to(5000));
+    EXPECT_EQ(server.stop(signal), 0);
+    EXPECT_EQ(server.stop(signal), -1) << "it is not there any more";
+  }
+  EXPECT_EQ(server_->stop(SIGKILL), 128 + SIGKILL);
+}
+
+TEST_F(Server, a_folder_without_the_program_is_an_exit_code) {
+  const test_support::Folder empty;
+  Isolated nothing(empty.path);
+  siginfo_t ended;
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(nothing.process()), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_THROW(nothing.connect_to(5000), std::runtime_error);
+  EXPECT_EQ(nothing.stop(), 127);
+}
+
+TEST(container, leaves_nothing_behind) {
+  const auto result = test_support::run_parts("07_cloud/container");
+  EXPECT_EQ(result.left_behind, 0) << result.text();
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    files in the root directory of the first: greeting")) << result.text();
+}
+
+TEST(container, podman_builds_the_same_image_from_the_containerfile) {
+  const test_support::Folder folder;
+  std::filesystem::copy_file(test_support::bin() + "/container_greeting", folder.path / "container_greeting");
+  const std::string podman = "podman --root " + folder.path.string() + "/images --runroot " + folder.path.string() +
+                             "/run --storage-driver vfs ";
+  const auto built =
+      run("/bin/sh",
+          {"-c",
+           "command -v podman >/dev/null && unshare --mount true 2>/dev/null || exit 77; "
+           "exec unshare --mount --net sh -c '" +
+               podman + "images >/dev/null 2>&1 || exit 77; " + podman + "build -f " +
+               (recipe / "Containerfile").string() + " -t greeting:1.0 " + folder.path.string() + " >&2 && " + podman +
+               "inspect --type image --format \"{{.Config.Entrypoint}} {{len .RootFS.Layers}}\" greeting:1.0'"});
+  if (built.exit_code == 77) GTEST_SKIP() << "no podman that works, or no right to give it a namespace of its own";
+  EXPECT_EQ(built.exit_code, 0) << built.text();
+  EXPECT_TRUE(built.has_line("[/greeting] 1")) << built.text();
+}
+
+TEST(container_dynamic, needs_a_loader_that_is_not_there) {
+  const auto result = run("container_dynamic");
+  if (result.exit_code == 77) GTEST_SKIP() << result.out.back();
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_THAT(result.text(), testing::HasSubstr("the image has one file"));
+}
+
+}  // namespace

@@ -1,0 +1,149 @@
+// The program's output, and ElasticPool from inside.
+
+#include "07_cloud/elastic_pool/pool.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+/// A pool that gives workers back after 20 idle seconds.
+ElasticPool pool_of(std::size_t private_limit, std::size_t public_limit) {
+  return {{false, private_limit}, {true, public_limit}, 20};
+}
+
+void simulate(ElasticPool& pool, int seconds) {
+  for (int i = 0; i < seconds; ++i) pool.second();
+}
+
+/// Sends all jobs in second 0 and simulates `seconds`.
+void all_at_once(ElasticPool& pool, std::vector<Job>& jobs, int seconds) {
+  for (Job& job : jobs) pool.queue.push_back(&job);
+  simulate(pool, seconds);
+}
+
+TEST(elastic_pool, every_seed_and_size_keeps_the_promises) {
+  for (const std::string seed : {"0", "1", "2", "3"}) {
+    for (const std::string limit : {"1", "4", "50"}) {
+      const auto result = run("elastic_pool", {"--seed", seed, "--private-limit", limit});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_TRUE(result.has_line("ok    sensitive jobs in the public cloud: 0")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    jobs that moved there too early: 0")) << result.text();
+    }
+  }
+}
+
+TEST(elastic_pool, is_the_same_in_every_run_and_another_one_with_another_seed) {
+  EXPECT_EQ(run("elastic_pool").out, run("elastic_pool").out);
+  EXPECT_NE(run("elastic_pool").out, run("elastic_pool", {"--seed", "2"}).out);
+}
+
+TEST(elastic_pool, without_a_public_cloud_nothing_leaves_and_with_one_nothing_leaves_a_large_private_cloud) {
+  EXPECT_EQ(run("elastic_pool", {"--public-limit", "0"}).captures(" (\\d+) of them in the public cloud"),
+            std::vector<std::string>{"0"});
+  EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures(" (\\d+) of them in the public cloud"),
+            std::vector<std::string>{"0"});
+  EXPECT_NE(run("elastic_pool").captures(" (\\d+) of them in the public cloud"), std::vector<std::string>{"0"});
+}
+
+TEST(elastic_pool, costs_less_than_a_pool_of_the_size_of_the_peak) {
+  const auto result = run("elastic_pool");
+  const auto elastic = result.captures("^bill: (\\d+)"), fixed = result.captures("all the time: (\\d+)$");
+  ASSERT_EQ(elastic.size() + fixed.size(), 2U) << result.text();
+  EXPECT_LT(std::stol(elastic[0]), std::stol(fixed[0]));
+}
+
+TEST(elastic_pool, its_records_are_lines_of_a_chart) {
+  const auto result = run("elastic_pool", {"--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  for (const char* series : {"jobs waiting, 20 s", "private workers, 100 s", "public workers, 150 s"}) {
+    EXPECT_EQ(result.lines_with("\"row\": ?\"" + std::string(series) + "\"").size(), 1U) << series;
+  }
+}
+
+TEST(pool, starts_a_worker_per_waiting_job_up_to_the_limit) {
+  for (const std::size_t limit : {1U, 3U, 10U}) {
+    ElasticPool pool = pool_of(limit, 0);
+    std::vector<Job> jobs(5, Job{0, 0, 10, false});
+    all_at_once(pool, jobs, 2);
+    EXPECT_EQ(pool.private_cloud.workers.size(), std::min<std::size_t>(limit, 5));
+    EXPECT_EQ(pool.public_cloud.workers.size(), 0U);
+  }
+}
+
+TEST(pool, a_job_begins_when_a_worker_has_started_and_takes_its_time) {
+  ElasticPool pool = pool_of(1, 0);
+  std::vector<Job> jobs = {{0, 0, 3, false}, {1, 0, 4, false}};
+  all_at_once(pool, jobs, start_seconds);
+  EXPECT_EQ(pool.queue.size(), 2U) << "the worker needs all of its seconds to start";
+  pool.second();
+  EXPECT_EQ(pool.queue.size(), 1U);
+  EXPECT_EQ(jobs[0].waited, start_seconds);
+  simulate(pool, 2);
+  EXPECT_EQ(jobs[1].waited, -1);
+  pool.second();
+  EXPECT_EQ(jobs[1].waited, start_seconds + 3) << "the second job begins when the first one is done";
+  EXPECT_EQ(pool.used, (std::vector<int>{3, 4}));
+}
+
+TEST(pool, gives_a_worker_back_after_its_idle_time_and_charges_for_it_until_then) {
+  ElasticPool pool = pool_of(1, 0);
+  std::vector<Job> jobs = {{0, 0, 3, false}};
+  constexpr int in_all = start_seconds + 3 + 20;
+  all_at_once(pool, jobs, in_all);
+  EXPECT_EQ(pool.private_cloud.workers.size(), 1U);
+  EXPECT_EQ(pool.bill, std::size_t(in_all));
+  simulate(pool, 2);
+  EXPECT_EQ(pool.private_cloud.workers.size(), 0U);
+  EXPECT_EQ(pool.bill, std::size_t(in_all)) << "nothing is charged while nothing runs";
+}
+
+TEST(pool, an_idle_worker_that_gets_a_job_in_time_is_kept) {
+  ElasticPool pool = pool_of(1, 0);
+  std::vector<Job> jobs = {{0, 0, 3, false}}, later = {{0, start_seconds + 3 + 20, 3, false}};
+  all_at_once(pool, jobs, later[0].arrives);
+  all_at_once(pool, later, 1);
+  EXPECT_EQ(later[0].waited, 0);
+}
+
+TEST(pool, sensitive_jobs_wait_for_the_private_cloud_and_others_move_on_after_a_while) {
+  ElasticPool pool = pool_of(1, 10);
+  std::vector<Job> jobs = {{0, 0, 100, true}, {0, 0, 10, true}, {1, 0, 10, false}};
+  all_at_once(pool, jobs, seconds_in_queue);
+  EXPECT_EQ(pool.public_cloud.workers.size(), 0U);
+  pool.second();
+  EXPECT_EQ(pool.public_cloud.workers.size(), 1U);
+  simulate(pool, 50);
+  EXPECT_TRUE(jobs[2].was_public);
+  EXPECT_EQ(jobs[2].waited, seconds_in_queue + start_seconds);
+  EXPECT_EQ(jobs[1].waited, -1);
+  simulate(pool, 100);
+  EXPECT_EQ(jobs[1].waited, start_seconds + 100);
+  EXPECT_FALSE(jobs[0].was_public || jobs[1].was_public);
+  EXPECT_EQ(pool.used, (std::vector<int>{110, 10}));
+}
+
+TEST(pool, a_free_public_worker_leaves_a_job_alone_that_has_not_waited) {
+  ElasticPool pool = pool_of(1, 1);
+  std::vector<Job> jobs = {{0, 0, 100, true}, {0, 0, 1, false}};
+  all_at_once(pool, jobs, seconds_in_queue + start_seconds + 2);
+  ASSERT_EQ(pool.public_cloud.workers.size(), 1U);
+  std::vector<Job> later = {{1, pool.now, 1, false}};
+  all_at_once(pool, later, seconds_in_queue);
+  EXPECT_EQ(later[0].waited, -1);
+  pool.second();
+  EXPECT_EQ(later[0].waited, seconds_in_queue);
+}
+
+TEST(elastic_pool_flapping, every_job_waits_for_a_worker_to_start) {
+  const auto result = run("elastic_pool_flapping");
+  EXPECT_TRUE(result.has_line("100 jobs waited 500 s, and took 300 s of work")) << result.text();
+  EXPECT_TRUE(result.has_line("the bill is 800 s of workers")) << result.text();
+}
+
+}  // namespace

@@ -1,0 +1,174 @@
+// The program's output, the page for Prometheus, and the metrics from inside.
+
+#include "07_cloud/function_metrics/metrics.hpp"
+
+#include <atomic>
+#include <latch>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::run;
+
+/// The value of a line of the page; -1 if there is none.
+double value_of(const std::string& page, const std::string& line) {
+  const auto at = ("\n" + page).find("\n" + line + " ");
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + line.size()));
+}
+
+TEST(function_metrics, counts_are_exact_for_any_number_of_threads) {
+  for (const int threads : {1, 3, 16}) {
+    const auto result = run("function_metrics", {"--threads", std::to_string(threads), "--calls", "100"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string all = std::to_string(100 * threads), failed = std::to_string(10 * threads);
+    EXPECT_TRUE(result.has_line("ok    calls counted: [" + all + ", " + all + ", " + all + "]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    errors counted: [0, " + failed + ", 0]")) << result.text();
+  }
+}
+
+TEST(function_metrics, prometheus_reads_the_page) {
+  const test_support::Folder folder;
+  const std::string file = folder.path / "page";
+  ASSERT_EQ(run("function_metrics", {"--calls", "20", "--file", file}).exit_code, 0);
+  const std::string page = test_support::text_of(file);
+  EXPECT_EQ(value_of(page, "function_duration_seconds_count{function=\"divide\"}"), 80);
+  EXPECT_EQ(value_of(page, "function_errors_total{function=\"divide\"}"), 8);
+  EXPECT_EQ(value_of(page, "function_errors_total{function=\"load\"}"), 0);
+  EXPECT_GE(value_of(page, "function_duration_seconds_sum{function=\"load\"}"), 8 * 0.002);
+
+  const auto parser = run("/bin/sh", {"-c", "command -v promtool || exit 77; exec promtool check metrics < " + file});
+  if (parser.exit_code == 77) GTEST_SKIP() << "no promtool; install prometheus";
+  EXPECT_EQ(parser.exit_code, 0) << parser.text();
+  EXPECT_TRUE(parser.err.empty()) << parser.text();
+}
+
+TEST(function_metrics, a_file_that_cannot_be_written_is_an_error) {
+  const auto result = run("function_metrics", {"--calls", "10", "--file", "/no/such/folder/page"});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_EQ(result.err.size(), 1U) << result.text();
+}
+
+TEST(histogram, a_bucket_takes_what_is_above_the_one_before_and_not_above_its_end) {
+  for (std::size_t bucket = 0; bucket + 1 < Histogram::Counts().size(); ++bucket) {
+    const std::chrono::nanoseconds end(1000L << bucket);
+    Histogram histogram;
+    histogram.add(end);
+    histogram.add(end + 1ns);
+    EXPECT_EQ(histogram.counts()[bucket], 1U) << bucket;
+    EXPECT_EQ(histogram.counts()[bucket + 1], 1U) << bucket;
+    EXPECT_DOUBLE_EQ(Histogram::limit(bucket), 1e-9 * static_cast<double>(end.count()));
+  }
+  Histogram extremes;
+  extremes.add(0ns);
+  extremes.add(1h);
+  EXPECT_EQ(extremes.counts().front(), 1U);
+  EXPECT_EQ(extremes.counts().back(), 1U);
+  EXPECT_DOUBLE_EQ(extremes.sum_in_seconds(), 3600);
+}
+
+TEST(histogram, no_call_is_lost_when_many_threads_count_at_once) {
+  Histogram histogram;
+  constexpr int threads = 4, calls = 2'000'000;
+  std::latch all_started(threads);
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < threads; ++i) {
+      callers.emplace_back([&] {
+        all_started.arrive_and_wait();
+        for (int call = 0; call < calls; ++call) histogram.add(1000ns);
+      });
+    }
+  }
+  EXPECT_EQ(histogram.counts()[0], std::uint64_t{threads} * calls);
+  EXPECT_NEAR(histogram.sum_in_seconds(), 1e-6 * threads * calls, 1e-6);
+}
+
+TEST(histogram, a_quantile_is_never_below_the_right_one_and_less_than_twice_as_long) {
+  Histogram histogram;
+  for (int call = 1; call <= 1000; ++call) histogram.add(call * 10us);
+  for (const int percent : {1, 25, 50, 90, 99, 100}) {
+    const double right = percent * 1e-4;  // 10 calls of 10 us each per percent
+    const double estimate = quantile(histogram.counts(), percent / 100.0);
+    EXPECT_GE(estimate, right) << percent;
+    EXPECT_LT(estimate, 2 * right) << percent;
+  }
+  EXPECT_EQ(quantile(Histogram().counts(), 0.5), 0) << "no calls";
+}
+
+TEST(function_metrics_class, latencies_are_at_least_what_the_function_takes) {
+  FunctionMetrics metrics{"nap"};
+  for (int i = 0; i < 5; ++i) metrics.call([] { std::this_thread::sleep_for(3ms); });
+  EXPECT_GE(metrics.latencies.sum_in_seconds(), 0.015);
+  EXPECT_GE(quantile(metrics.latencies.counts(), 0.01), 0.003);
+}
+
+TEST(function_metrics_class, results_and_exceptions_come_through_and_only_exceptions_are_errors) {
+  FunctionMetrics metrics{"f"};
+  EXPECT_EQ(metrics.call([] { return 7; }), 7);
+  EXPECT_THROW(metrics.call([] { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_EQ(total(metrics.latencies.counts()), 2U);
+  EXPECT_EQ(metrics.errors, 1U);
+}
+
+TEST(function_metrics_class, a_call_during_the_clean_up_after_another_exception_is_no_error) {
+  FunctionMetrics metrics{"clean_up"};
+  struct CleanUp {
+    FunctionMetrics& metrics;
+    ~CleanUp() {
+      metrics.call([] {});
+    }
+  };
+  try {
+    const CleanUp clean_up{metrics};
+    throw 1;
+  } catch (int) {
+  }
+  EXPECT_EQ(total(metrics.latencies.counts()), 1U);
+  EXPECT_EQ(metrics.errors, 0U);
+}
+
+TEST(prometheus_page, fits_together_while_threads_go_on_counting) {
+  FunctionMetrics functions[] = {{"busy"}};
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      while (!stop) {
+        try {
+          functions[0].call([] { throw 1; });
+        } catch (int) {
+        }
+      }
+    });
+  }
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    const std::string page = prometheus_page(functions);
+    const double count = value_of(page, "function_duration_seconds_count{function=\"busy\"}");
+    EXPECT_EQ(count, value_of(page, "function_duration_seconds_bucket{function=\"busy\",le=\"+Inf\"}"));
+    EXPECT_LE(value_of(page, "function_errors_total{function=\"busy\"}"), count);
+    std::istringstream lines(page);
+    double before = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("_bucket") == std::string::npos) continue;
+      const double here = std::stod(line.substr(line.rfind(' ')));
+      EXPECT_GE(here, before) << line;
+      before = here;
+    }
+  }
+  stop = true;
+}
+
+TEST(function_metrics_average, shows_a_time_that_is_not_the_quantile_of_all_calls) {
+  const auto result = run("function_metrics_average");
+  EXPECT_TRUE(result.has_line("99 % of all calls:           66 ms")) << result.text();
+}
+
+}  // namespace
