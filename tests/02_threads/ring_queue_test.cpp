@@ -6,8 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -15,33 +13,14 @@
 #include <thread>
 
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::no_hang;
 using test_support::run;
-
-/// Runs `work`, and ends the whole test program if it has not returned after 10 seconds: a thread that sleeps for ever
-/// cannot be ended otherwise.
-void no_hang(const std::function<void()>& work) {
-  std::promise<void> done;
-  std::jthread worker([&] {
-    work();
-    done.set_value();
-  });
-  if (done.get_future().wait_for(10s) == std::future_status::ready) return;
-  std::fputs("the queue hangs\n", stderr);
-  std::_Exit(1);
-}
-
-/// Waits until the thread `id` of this process sleeps.
-void wait_until_asleep(pid_t id) {
-  std::string state;
-  while (state != "S") {
-    std::ifstream status("/proc/self/task/" + std::to_string(id) + "/stat");
-    status >> state >> state >> state;
-  }
-}
+using test_support::wait_until_asleep;
 
 /// Calls `wait` in a thread, `act` once that thread sleeps, and waits until `wait` has returned.
 void wake(const std::function<void()>& wait, const std::function<void()>& act) {

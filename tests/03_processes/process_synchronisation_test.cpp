@@ -6,10 +6,10 @@
 #include <boost/interprocess/sync/interprocess_recursive_mutex.hpp>
 #include <thread>
 
-#include "asleep.hpp"
 #include "child.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <csignal>
 
-#include "asleep.hpp"
 #include "child.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <csignal>
 
-#include "asleep.hpp"
 #include "child.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <limits>
 
-#include "asleep.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "04_async/client.hpp"
+#include "support/client.hpp"
 #include "support/run.hpp"
 
 namespace {

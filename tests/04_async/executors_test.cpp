@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "04_async/serving.hpp"
 #include "support/run.hpp"
+#include "support/serving.hpp"
 
 namespace {
 

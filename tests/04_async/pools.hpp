@@ -1,41 +1,24 @@
-/// What the tests of the pools have in common.
+/// What the pools of thread_pool and fair_thread_pool both promise, as functions that a test of each calls.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
+#include <atomic>
 #include <future>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
-#include <string>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
-/// Runs `work`, and ends the whole test program if it has not returned after 10 seconds: a worker that sleeps for ever
-/// cannot be ended otherwise.
-inline void no_hang(const std::function<void()>& work) {
-  std::promise<void> done;
-  std::jthread runner([&] {
-    work();
-    done.set_value();
-  });
-  if (done.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready) return;
-  std::fputs("the pool hangs\n", stderr);
-  std::_Exit(1);
-}
+#include "support/waiting.hpp"
 
-/// Waits until the thread `id` of this process sleeps.
-inline void wait_until_asleep(pid_t id) {
-  std::string state;
-  while (state != "S") {
-    std::ifstream status("/proc/self/task/" + std::to_string(id) + "/stat");
-    status >> state >> state >> state;
-  }
-}
+namespace pools {
+
+using test_support::no_hang;
 
 /// The ids of the workers of a pool, whose number is known. Returns when all of them sleep.
 template <typename Pool>
@@ -54,6 +37,109 @@ std::set<pid_t> sleeping_workers(Pool& pool, int workers) {
     });
   }
   all_noted.wait();
-  for (const pid_t id : ids) wait_until_asleep(id);
+  for (const pid_t id : ids) test_support::wait_until_asleep(id);
   return ids;
 }
+
+template <typename Pool>
+void all_workers_take_part_and_each_is_used_again() {
+  no_hang([] {
+    Pool pool(3);
+    const std::set<pid_t> first = sleeping_workers(pool, 3);
+    EXPECT_EQ(first.size(), 3U);
+    EXPECT_EQ(first.count(gettid()), 0U);
+    EXPECT_EQ(sleeping_workers(pool, 3), first);
+  });
+}
+
+template <typename Pool>
+void each_of_several_tasks_wakes_one_more_worker() {
+  no_hang([] {
+    Pool pool(3);
+    for (int round = 0; round < 50; ++round) sleeping_workers(pool, 3);  // its tasks wait for each other
+  });
+}
+
+template <typename Pool>
+void no_task_waits_behind_a_long_one_while_a_worker_is_idle() {
+  no_hang([] {
+    for (const int workers : {2, 4}) {
+      Pool pool(workers);
+      std::promise<void> end;
+      const std::shared_future<void> ended = end.get_future();
+      std::atomic<int> done = 0;
+      // Long tasks among the short ones; one worker is left for all the others.
+      for (int i = 0; i < 400; ++i) {
+        if (i % 100 == 0 && i / 100 < workers - 1) pool.post([ended] { ended.wait(); });
+        pool.post([&] {
+          ++done;
+          done.notify_one();
+        });
+      }
+      for (int seen; (seen = done) < 400;) done.wait(seen);
+      end.set_value();
+    }
+  });
+}
+
+template <typename Pool>
+void one_worker_runs_the_tasks_in_the_order_of_posting() {
+  std::vector<int> order, expected;
+  {
+    Pool pool(1);
+    for (int i = 0; i < 1'000; ++i) {
+      pool.post([&, i] { order.push_back(i); });
+      expected.push_back(i);
+    }
+  }
+  EXPECT_EQ(order, expected);
+}
+
+template <typename Pool>
+void the_destructor_waits_for_tasks_and_for_tasks_that_these_post() {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> done = 0;
+    {
+      Pool pool(2);
+      for (int i = 0; i < 100; ++i) {
+        pool.post([&] {
+          pool.post([&] { ++done; });
+          ++done;
+        });
+      }
+    }
+    ASSERT_EQ(done, 200);
+  }
+}
+
+template <typename Pool>
+void the_destructor_ends_workers_that_sleep() {
+  no_hang([] {
+    Pool pool(4);
+    sleeping_workers(pool, 4);
+  });
+}
+
+template <typename Pool>
+void tasks_may_come_from_many_threads() {
+  std::atomic<int> done = 0;
+  {
+    Pool pool(2);
+    std::vector<std::jthread> posting;
+    for (int i = 0; i < 4; ++i) {
+      posting.emplace_back([&] {
+        for (int task = 0; task < 2'000; ++task) pool.post([&] { ++done; });
+      });
+    }
+    posting.clear();
+  }
+  EXPECT_EQ(done, 8'000);
+}
+
+template <typename Pool>
+void a_pool_without_workers_is_refused() {
+  EXPECT_THROW(Pool(0), std::invalid_argument);
+  EXPECT_THROW(Pool(-1), std::invalid_argument);
+}
+
+}  // namespace pools

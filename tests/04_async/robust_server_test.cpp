@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "04_async/client.hpp"
-#include "04_async/serving.hpp"
+#include "support/client.hpp"
 #include "support/run.hpp"
+#include "support/serving.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "04_async/client.hpp"
-#include "04_async/serving.hpp"
+#include "support/client.hpp"
+#include "support/serving.hpp"
 #include "07_cloud/web_application/routes.hpp"
 #include "support/run.hpp"
 

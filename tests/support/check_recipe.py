@@ -2,7 +2,7 @@
 """The generic tests of a recipe: page, fault, usage, compile_line, bench, symptom.
 
 Usage: check_recipe.py KIND RECIPE --build FOLDER [--pitfall PROGRAM] [--sanitizer thread|address]
-Prints a line a fault. Exit code 0: true, 1: at least one fault, 77: skipped.
+Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
 import argparse
 import os
@@ -132,7 +132,7 @@ def excerpt_faults(page, sources):
 
 
 def transcripts(page):
-    """The (attributes, command, expected lines) of every console block, a command each."""
+    """The (attributes, command, expected lines) of every console block, one per command."""
     for info, block in re.findall(r"^```console([^\n]*)\n(.*?)^```", page, re.M | re.S):
         command, lines = None, []
         for line in block.splitlines():

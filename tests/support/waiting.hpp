@@ -1,0 +1,40 @@
+/// Waiting in tests: for a state instead of for so many milliseconds, and never for ever.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <string>
+#include <thread>
+
+namespace test_support {
+
+/// Runs `work`, and ends the whole test program if it has not returned after 10 seconds: a thread that sleeps for ever
+/// cannot be ended otherwise.
+inline void no_hang(const std::function<void()>& work) {
+  std::promise<void> done;
+  std::jthread runner([&] {
+    work();
+    done.set_value();
+  });
+  if (done.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready) return;
+  std::fputs("the test hangs\n", stderr);
+  std::_Exit(1);
+}
+
+/// Waits until a thread of this program, or a child process, sleeps as one does that waits for a lock. A child that has
+/// ended, and is not waited for yet, counts as well. `id` is that of gettid() or fork().
+inline void wait_until_asleep(pid_t id) {
+  const std::string file = "/proc/" + std::to_string(id) + "/task/" + std::to_string(id) + "/stat";
+  for (std::string state; state != "S" && state != "Z"; std::this_thread::yield()) {
+    std::ifstream stat(file);
+    stat >> state >> state >> state;
+  }
+}
+
+}  // namespace test_support
