@@ -20,7 +20,7 @@ void greet() {
   while (greetings < 10) {
     std::puts("Hello Parallel C++ CookBook!!");
     ++greetings;
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
@@ -29,6 +29,8 @@ void greet() {
 int main() {
   std::thread(greet).detach();                                                      // wrong: nobody waits for it
   while (greetings < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // main has something else to do
-  std::printf("main returns after %d of 10 greetings; the others are never printed\n", greetings.load());
-  return greetings < 10 ? 1 : 0;
+  const int printed = greetings;
+  std::printf("main returns after %d of 10 greetings%s\n", printed,
+              printed < 10 ? "; the others are never printed" : "");
+  return printed < 10 ? 1 : 0;
 }

@@ -17,8 +17,9 @@ namespace {
 void greet() {
   for (int i = 0; i < 10; ++i) {
     std::puts("Hello Parallel C++ CookBook!!");
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  std::puts("Thread Ended");
 }
 
 }  // namespace

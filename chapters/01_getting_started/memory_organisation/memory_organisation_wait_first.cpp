@@ -21,8 +21,9 @@ int main() {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) _exit(write(ends[1], message.data(), message.size()) == -1 ? 1 : 0);
-  close(ends[1]);                                                      // or the last read would wait for ever
-  waitpid(child, nullptr, 0);                                          // wrong: the read must come first
-  while (read(ends[0], message.data(), message.size()) > 0) continue;  // never reached
-  std::puts("never printed");
+  close(ends[1]);              // or the last read would wait for ever
+  waitpid(child, nullptr, 0);  // wrong: the read must come first
+  ssize_t received = 0;
+  for (ssize_t count; (count = read(ends[0], message.data(), message.size())) > 0;) received += count;
+  std::printf("the parent has received %zd bytes\n", received);
 }
