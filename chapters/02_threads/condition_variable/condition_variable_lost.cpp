@@ -22,8 +22,8 @@ int main() {
   std::jthread consumer([&] {
     notified.wait();
     std::unique_lock lock(mutex);
-    item_ready.wait(lock);  // should be: item_ready.wait(lock, [&] { return there_is_an_item; });
-    std::puts("never printed");
+    item_ready.wait(lock);  // wrong; right: item_ready.wait(lock, [&] { return there_is_an_item; });
+    std::puts("the consumer goes on");
   });
   item_ready.notify_one();
   std::puts("the producer has notified; the consumer begins to wait");

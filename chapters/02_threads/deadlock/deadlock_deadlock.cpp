@@ -17,20 +17,25 @@
 namespace {
 
 std::mutex one, two;
-std::latch both_hold_one(2);
+std::latch both_are_here(2);
+int held_both = 0;  // a thread changes it only while it holds both
 
 void take(const char* name, std::mutex& first, std::mutex& second) {
   std::scoped_lock first_lock(first);
-  both_hold_one.arrive_and_wait();
-  std::printf("%s holds its first lock and waits for its second\n", name);
+  both_are_here.arrive_and_wait();
+  std::printf("%s wants its second lock\n", name);
   std::fflush(stdout);
-  std::scoped_lock second_lock(second);  // the other thread holds it, and waits for the one held here
-  std::printf("%s holds both\n", name);  // never printed
+  std::scoped_lock second_lock(second);  // wrong: the other thread holds it, and waits for the one held here
+  std::printf("%s holds both\n", name);
+  ++held_both;
 }
 
 }  // namespace
 
 int main() {
-  std::jthread a(take, "A", std::ref(one), std::ref(two));
-  std::jthread b(take, "B", std::ref(two), std::ref(one));
+  {
+    std::jthread a(take, "A", std::ref(one), std::ref(two));
+    std::jthread b(take, "B", std::ref(two), std::ref(one));
+  }
+  std::printf("%d threads held both\n", held_both);
 }

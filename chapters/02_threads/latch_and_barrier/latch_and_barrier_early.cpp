@@ -26,4 +26,6 @@ int main() {
       // Missing for the third thread: barrier.arrive_and_drop() instead of its last arrive_and_wait()
     });
   }
+  threads.clear();  // waits for them
+  std::printf("%d phases in all\n", phase);
 }

@@ -30,7 +30,9 @@ std::string name_of_worker(const char* wanted) {
 int main() {
   pthread_setname_np(pthread_self(), "server");  // to have a name that the workers can inherit
   const std::string one = name_of_worker("connection_pool_1"), two = name_of_worker("connection_pool_2");
-  if (one != two) return 0;
-  std::printf("both workers have the same name: %s\n", one.c_str());
-  return 1;
+  if (one == two) {
+    std::printf("both workers have the same name: %s\n", one.c_str());
+    return 1;
+  }
+  std::printf("the workers have the names %s and %s\n", one.c_str(), two.c_str());
 }

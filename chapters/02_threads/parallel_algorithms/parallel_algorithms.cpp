@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   std::transform(begin, end, expected.begin(), scaled);
   std::transform(std::execution::par, begin, end, result.begin(), scaled);
   checks.that("transform, std::execution::par", result == expected);
-  std::fill(result.begin(), result.end(), 0);  // so that the result of before does not pass
+  std::fill(result.begin(), result.end(), 0);  // so that the old result does not pass the next check
   tbb::parallel_for(all, [&](const Range& part) {
     for (std::size_t i = part.begin(); i != part.end(); ++i) result[i] = scaled(numbers[i]);
   });

@@ -15,7 +15,7 @@ class RecursiveBox {
   }
 
   int add() {
-    std::scoped_lock lock(mutex_);  // nobody may see the new number of additions with the old total
+    std::scoped_lock lock(mutex_);  // nobody else comes in before both numbers have changed
     ++additions_;
     return change(+1);
   }
@@ -26,8 +26,8 @@ class RecursiveBox {
     return change(-1);
   }
 
-  /// Whether the total is the additions less the removals. (Corrections by change() make it another one.)
-  bool fits() {
+  /// Whether the invariant holds: the total is the additions less the removals, as long as no user calls change().
+  bool is_consistent() {
     std::scoped_lock lock(mutex_);
     return total_ == additions_ - removals_;
   }
@@ -57,7 +57,7 @@ class PlainBox {
     return change_while_locked(-1);
   }
 
-  bool fits() {
+  bool is_consistent() {
     std::scoped_lock lock(mutex_);
     return total_ == additions_ - removals_;
   }

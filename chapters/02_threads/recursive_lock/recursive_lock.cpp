@@ -20,7 +20,7 @@
 
 namespace {
 
-/// One thread adds items while another removes as many, and a third one looks all the time whether the numbers fit.
+/// One thread adds items while another removes as many, and a third one tests the box's invariant all the time.
 template <typename Box>
 void add_and_remove(cookbook::Checks& checks, const std::string& name, int items, std::chrono::milliseconds pause) {
   cookbook::println("{}:", name);
@@ -38,10 +38,10 @@ void add_and_remove(cookbook::Checks& checks, const std::string& name, int items
     }
   });
   std::atomic<bool> finished = false;
-  int misfits = 0;
+  int violations = 0;
   std::jthread watcher([&] {
     while (!finished) {
-      misfits += !box.fits();
+      violations += !box.is_consistent();
       std::this_thread::yield();
     }
   });
@@ -50,7 +50,7 @@ void add_and_remove(cookbook::Checks& checks, const std::string& name, int items
   finished = true;
   watcher.join();
   checks.equal(name + ", items left", box.change(0), 0);  // change(0) changes nothing and returns the total
-  checks.equal(name + ", times that its numbers did not fit", misfits, 0);
+  checks.equal(name + ", violations of its invariant", violations, 0);
 }
 
 /// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.

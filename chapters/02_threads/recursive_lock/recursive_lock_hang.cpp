@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <thread>
 
 namespace {
 
@@ -22,19 +23,31 @@ class Box {
 
   int add() {
     std::scoped_lock lock(mutex_);
+    ++additions_;
     return change(+1);
+  }
+
+  int additions() {
+    std::scoped_lock lock(mutex_);
+    return additions_;
   }
 
  private:
   std::mutex mutex_;
-  int total_ = 0;
+  int additions_ = 0, total_ = 0;
 };
 
 }  // namespace
 
 int main() {
   Box box;
-  std::puts("adding one item");
+  std::puts("two threads add an item each");
   std::fflush(stdout);
-  std::printf("never printed: total %d\n", box.add());
+  const auto add_one = [&] {
+    box.add();
+    box.change(+1);  // a correction, which is no addition
+    box.change(-1);
+  };
+  { std::jthread first(add_one), second(add_one); }
+  std::printf("%d additions, total %d\n", box.additions(), box.change(0));
 }

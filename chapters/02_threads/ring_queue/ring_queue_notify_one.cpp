@@ -9,26 +9,38 @@
 // Symptom: hangs
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 #include <vector>
 
+namespace {
+
+std::atomic<int> turn = -1;  // nobody's yet
+
+void give_turn_to(int next) {
+  turn = next;
+  turn.notify_one();  // wrong: notify_all() wakes the right one, too
+}
+
+}  // namespace
+
 int main() {
-  constexpr int threads = 3, turns = 300'000;
+  constexpr int threads = 3, turns = 3'000;
   std::puts("three threads take turns");
   std::fflush(stdout);
 
-  std::atomic<int> turn = 0;
   std::vector<std::jthread> running;
   for (int id = threads - 1; id >= 0; --id) {
-    running.emplace_back([&, id] {
+    running.emplace_back([id] {
       for (int mine = id; mine < turns; mine += threads) {
         for (int seen = turn; seen != mine; seen = turn) turn.wait(seen);
-        turn = mine + 1;
-        turn.notify_one();  // wrong: notify_all() wakes the right one, too
+        give_turn_to(mine + 1);
       }
     });
   }
-  running.clear();
-  std::puts("never printed");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all three sleep
+  give_turn_to(0);
+  running.clear();  // waits for them
+  std::printf("%d turns were taken\n", turn.load());
 }

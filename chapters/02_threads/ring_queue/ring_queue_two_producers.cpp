@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <latch>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -44,12 +45,12 @@ class OneToOneRing {
 int main() {
   constexpr int items = 1'000'000;
   OneToOneRing ring(2 * items);
+  std::latch start(2);
   const auto put_all = [&] {
+    start.arrive_and_wait();
     for (int i = 0; i < items; ++i) ring.try_put(i);  // never full: it has room for all
   };
-  std::jthread second(put_all);
-  put_all();
-  second.join();
+  { std::jthread one(put_all), two(put_all); }  // the destructors wait for both
 
   int taken = 0;
   while (ring.try_get()) ++taken;

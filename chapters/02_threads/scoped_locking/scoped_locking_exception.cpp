@@ -1,7 +1,7 @@
 // Pitfall: an exception passes over unlock()
 //
 // The first thread takes the lock, and its work throws before unlock(). The exception is caught further out, so that
-// the thread ends properly, but it never released the lock. The second thread waits for ever.
+// the thread ends properly, but it never released the lock. The other threads wait for ever.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/scoped_locking/scoped_locking_exception.cpp -pthread -o scoped_locking_exception
 // Run:     scoped_locking_exception, then Ctrl-C
@@ -38,5 +38,6 @@ void add_and_report(const std::string& text) {
 
 int main() {
   std::jthread(add_and_report, "seven").join();
-  std::jthread(add_and_report, "8").join();
+  { std::jthread eight(add_and_report, "8"), nine(add_and_report, "9"); }
+  std::printf("total: %d\n", total);
 }

@@ -18,7 +18,6 @@ int main() {
     std::scoped_lock{mutex};  // wrong; right: std::scoped_lock hold(mutex);
     std::jthread([&] { taken = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
   }
-  if (!taken) return 0;
-  std::puts("another thread could take the lock");
-  return 1;
+  std::puts(taken ? "another thread could take the lock" : "no other thread could take the lock");
+  return taken ? 1 : 0;
 }

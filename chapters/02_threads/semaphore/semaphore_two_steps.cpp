@@ -16,11 +16,12 @@
 namespace {
 
 std::atomic<int> permits = 1;
-std::latch both_have_decremented(2);
+std::latch both_are_here(2);
+int uses = 0;  // changed only by the thread that has the permit
 
 void acquire(int thread) {
   --permits;
-  both_have_decremented.arrive_and_wait();
+  both_are_here.arrive_and_wait();
   const int seen = permits;
   std::printf("thread %d tests %d and %s\n", thread, seen, seen < 0 ? "waits" : "goes on");
   std::fflush(stdout);
@@ -32,9 +33,16 @@ void release() {
   permits.notify_one();
 }
 
+void use(int thread) {
+  acquire(thread);
+  std::printf("thread %d has the permit\n", thread);
+  ++uses;
+  release();
+}
+
 }  // namespace
 
 int main() {
-  std::jthread first([] { acquire(1), release(); });
-  std::jthread second([] { acquire(2), release(); });
+  { std::jthread first(use, 1), second(use, 2); }
+  std::printf("the permit was used %d times, and the number is %d\n", uses, permits.load());
 }

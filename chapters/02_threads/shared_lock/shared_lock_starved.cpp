@@ -16,28 +16,29 @@
 #include <thread>
 #include <vector>
 
+using namespace std::chrono_literals;
+
 int main() {
   std::shared_mutex mutex;
   std::atomic<int> reads = 0;
   std::atomic<bool> written = false, stop = false;
-  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
 
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       while (!stop) {
         std::shared_lock lock(mutex);
-        pause();  // reads for a millisecond
+        std::this_thread::sleep_for(1ms);  // reads
         ++reads;
       }
     });
   }
-  while (reads < 4) pause();  // until all of them are at it
+  while (reads < 4) std::this_thread::sleep_for(1ms);  // until all of them are at it
   threads.emplace_back([&] {
     std::scoped_lock lock(mutex);
     written = true;
   });
-  while (reads < 1000 && !written) pause();
+  while (reads < 1000 && !written) std::this_thread::sleep_for(1ms);
 
   const bool starved = !written;
   std::printf(starved ? "after %d reads the writer still waits\n" : "the writer was in after %d reads\n", reads.load());

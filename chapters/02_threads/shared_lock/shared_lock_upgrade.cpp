@@ -8,11 +8,13 @@
 // Run:     shared_lock_upgrade, then Ctrl-C
 // Symptom: hangs
 
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 
 std::shared_mutex mutex;
 std::map<std::string, int> lengths;  // protected by the mutex
@@ -27,4 +29,11 @@ int length_of(const std::string& word) {
   return lengths[word] = static_cast<int>(word.size());
 }
 
-int main() { std::printf("%d letters\n", length_of("shared")); }
+int main() {
+  std::atomic<int> letters = 0;
+  const auto look_up = [&] {
+    for (const char* word : {"shared", "lock", "shared"}) letters += length_of(word);
+  };
+  { std::jthread one(look_up), two(look_up); }  // the destructors wait for both
+  std::printf("%d letters\n", letters.load());
+}

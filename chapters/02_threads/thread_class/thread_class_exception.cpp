@@ -21,7 +21,7 @@ struct Failing {
 
 struct Working {
   void operator()() {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     std::puts("the work is done");  // never printed
   }
 };

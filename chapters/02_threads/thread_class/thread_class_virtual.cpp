@@ -19,7 +19,7 @@ namespace {
 class Thread {
  public:
   Thread() : thread_([this] { run(); }) {}  // wrong: the thread starts, and the Timer does not exist yet
-  virtual ~Thread() = default;              // too late: thread_ is joined here, and the Timer is gone
+  virtual ~Thread() = default;              // wrong: thread_ is joined here, and the Timer is gone
   virtual void run() {}
 
  private:
@@ -40,7 +40,6 @@ int main() {
     Timer timer;
     std::puts("the timer is made");
   }
-  if (ticked) return 0;
-  std::puts("the timer never ticked");
-  return 1;
+  std::puts(ticked ? "the timer ticked" : "the timer never ticked");
+  return ticked ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,9 +24,11 @@ int main() {
   lseek(fileno(file), 0, SEEK_SET);
 
   std::atomic<long> bytes = 0;
+  std::latch start(4);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
+      start.arrive_and_wait();  // all begin at the same time
       char block[1024];
       while (const ssize_t count = read(fileno(file), block, sizeof block)) bytes += count;  // wrong: the same file
     });
