@@ -23,7 +23,7 @@ namespace {
 
 /// What the integers of each rank's window are for. There are four, since MPICH 4.0.2 puts numbers into the window of a
 /// wrong rank if the size of a window is no multiple of 16 bytes.
-enum Place { letter, sum, counter, places = 4 };
+enum Place { inbox, sum, counter, places = 4 };
 
 /// Takes tasks, by their numbers, until there are none left. Returns for each task how often this rank has taken it.
 std::vector<int> take_tasks(int tasks, MPI_Win window) {
@@ -91,12 +91,12 @@ int main(int argc, char** argv) {
   const int sent = 100 + rank, share = rank + 1;
   int got = -1;
   CHECK_MPI(MPI_Win_fence(0, window));  // an epoch begins on all ranks
-  CHECK_MPI(MPI_Put(&sent, 1, MPI_INT, next, letter, 1, MPI_INT, window));
+  CHECK_MPI(MPI_Put(&sent, 1, MPI_INT, next, inbox, 1, MPI_INT, window));
   CHECK_MPI(MPI_Accumulate(&share, 1, MPI_INT, 0, sum, 1, MPI_INT, MPI_SUM, window));
   CHECK_MPI(MPI_Win_fence(0, window));  // it ends: all numbers are there, and not before; the next one begins
-  CHECK_MPI(MPI_Get(&got, 1, MPI_INT, previous, letter, 1, MPI_INT, window));
+  CHECK_MPI(MPI_Get(&got, 1, MPI_INT, previous, inbox, 1, MPI_INT, window));
   CHECK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // it ends: `got` may be read; no other one begins
-  const int found = mine[letter], total = mine[sum];
+  const int found = mine[inbox], total = mine[sum];
   session.print_in_order(fmt::format("rank {} put {} at rank {}, found {} in its window, got {} from rank {}", rank,
                                      sent, next, found, got, previous));
 

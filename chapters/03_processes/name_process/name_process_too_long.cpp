@@ -22,9 +22,8 @@ int main() {
       check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // wrong: the name is too long; the call succeeds all the same
       std::string seen;
       std::getline(std::ifstream("/proc/self/comm"), seen);
-      if (seen == name) return 0;
       cookbook::println("{} is called {}", name, seen);
-      return 1;
+      return seen == name ? 0 : 1;
     }));
   }
   return renamed == 0 ? 0 : 1;

@@ -14,7 +14,10 @@ class Process {
  public:
   Process() : child_(start_child([this] { return run(); })) {}  // wrong: there is no MyProcess yet
   virtual ~Process() = default;
-  virtual int run() { return 1; }
+  virtual int run() {
+    cookbook::println("the child called run() of Process");
+    return 1;
+  }
   int join() const { return exit_code_of(child_); }
 
  private:
@@ -23,12 +26,13 @@ class Process {
 
 class MyProcess : public Process {
  public:
-  int run() override { return 0; }
+  int run() override {
+    cookbook::println("the child called run() of MyProcess");
+    return 0;
+  }
 };
 
 int main() {
   const MyProcess process;
-  const int code = process.join();
-  cookbook::println("the child called run() of {}", code == 0 ? "MyProcess" : "Process");
-  return code;
+  return process.join();
 }

@@ -21,6 +21,6 @@ int main() {
 
   long number = 0;
   while (read_number(numbers, number)) cookbook::println("{}", number);
-  cookbook::println("End, which is never reached");
+  cookbook::println("End");
   return exit_code_of(sender);
 }

@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
+
 #include "child.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/print.hpp"
@@ -17,13 +19,13 @@
 int main() {
   const cookbook::Stopwatch watch;
   int started = 0, done = 0;
-  while (watch.seconds() < 0.25) {
-    const pid_t worker = start_child([] { return open("/no/such/model", O_RDONLY) == -1 ? 1 : 0; });
+  while (watch.seconds() < 0.25 && done == 0) {
+    const pid_t worker = start_child([] { return open("/no/such/model", O_RDONLY) == -1 ? errno : 0; });
     ++started;
     if (exit_code_of(worker) == 0) ++done;  // missing: a limit to failures
   }
-  cookbook::println("{} workers were started in a quarter of a second", started);
-  if (done > 0) return 0;
-  cookbook::println("no task was done");
+  cookbook::println("{} workers were started", started);
+  if (started <= 3) return 0;
+  cookbook::println("no task was done, and workers were started without end");
   return 1;
 }

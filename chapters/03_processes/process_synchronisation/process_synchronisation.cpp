@@ -80,13 +80,14 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const Shared<Meeting> meeting;
-  const std::vector<pid_t> four = {
-      start_child([&] { test_with_barrier(*meeting, 0, "p1 - test_with_barrier"); }), start_child([&] {
-        for (int i = 0; i < 2; ++i) meeting->printed.wait();  // late on purpose: p3 and p4 have printed
-        test_with_barrier(*meeting, 1, "p2 - test_with_barrier");
-      }),
-      start_child([&] { test_without_barrier(*meeting, 2, "p3 - test_without_barrier"); }),
-      start_child([&] { test_without_barrier(*meeting, 3, "p4 - test_without_barrier"); })};
+  std::vector<pid_t> four;
+  four.push_back(start_child([&] { test_with_barrier(*meeting, 0, "p1 - test_with_barrier"); }));
+  four.push_back(start_child([&] {
+    for (int i = 0; i < 2; ++i) meeting->printed.wait();  // late on purpose: p3 and p4 have printed
+    test_with_barrier(*meeting, 1, "p2 - test_with_barrier");
+  }));
+  four.push_back(start_child([&] { test_without_barrier(*meeting, 2, "p3 - test_without_barrier"); }));
+  four.push_back(start_child([&] { test_without_barrier(*meeting, 3, "p4 - test_without_barrier"); }));
   for (const pid_t process : four) exit_code_of(process);
 
   const Shared<Work> work;

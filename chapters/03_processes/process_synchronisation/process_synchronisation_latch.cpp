@@ -18,11 +18,17 @@
 
 int main() {
   const Shared<std::latch> latch(1);
-  const pid_t child = start_child([&] { latch->wait(); });
+  const Shared<bool> may_go_on(false);
+  const pid_t child = start_child([&] {
+    latch->wait();
+    return *may_go_on ? 0 : 1;
+  });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the child sleeps
 
+  *may_go_on = true;
   latch->count_down();
   cookbook::println("the latch is open: {}", latch->try_wait());
-  exit_code_of(child);
-  cookbook::println("never printed");
+  const int code = exit_code_of(child);
+  cookbook::println("the child has gone on {}", code == 0 ? "when it was allowed" : "too early");
+  return code;
 }

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   const auto wait_long = [&] { return locked->wait_for(long_time); };
   const auto die_with_lock = [&] {
     locked->lock();
-    return raise(SIGKILL) == 0;
+    return raise(SIGKILL) == 0;  // does not return
   };
   checks.equal("the second is killed with the lock", fates_of({wait_long, die_with_lock, wait_long}),
                Fates{"broken", "killed", "broken"});

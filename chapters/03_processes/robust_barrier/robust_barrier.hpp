@@ -43,6 +43,7 @@ class RobustBarrier {
     return phase_ != mine;
   }
 
+  /// Usually called by wait_for() alone, by way of std::scoped_lock.
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
     if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual

@@ -9,31 +9,45 @@
 
 #include <pthread.h>
 
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "child.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
 #include "robust.hpp"
 #include "shared_memory.hpp"
+#include "sign.hpp"
 
 namespace {
 
 struct Board {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
+  int changes;
 };
 
 pid_t start_waiting(Board& board) {
+  Sign has_lock;
   const pid_t child = start_child([&] {
     check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");
-    check_error(pthread_cond_wait(&board.changed, &board.mutex), "pthread_cond_wait");
+    has_lock.give();
+    const int before = board.changes;
+    while (board.changes == before) check_error(pthread_cond_wait(&board.changed, &board.mutex), "pthread_cond_wait");
+    const int after = board.changes;
     check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
+    return after;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the child sleeps
+  has_lock.wait();
+  check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");  // not before the child waits
+  check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
   return child;
+}
+
+void change(Board& board) {
+  check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");
+  ++board.changes;
+  check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
+  check_error(pthread_cond_broadcast(&board.changed), "pthread_cond_broadcast");  // hangs the second time
 }
 
 }  // namespace
@@ -51,8 +65,7 @@ int main() {
   cookbook::println("a process that waited was killed: {}", exit_code_of(dead));
   for (int i = 0; i < 2; ++i) {
     const pid_t child = start_waiting(*board);
-    check_error(pthread_cond_broadcast(&board->changed), "pthread_cond_broadcast");  // hangs the second time
-    cookbook::println("another one was woken: {}", exit_code_of(child));
+    change(*board);
+    cookbook::println("another one was woken after change {}", exit_code_of(child));
   }
-  cookbook::println("never printed");
 }

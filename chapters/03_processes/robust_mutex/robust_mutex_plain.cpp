@@ -28,6 +28,10 @@ int main() {
     raise(SIGKILL);
   });
   cookbook::println("the owner of the lock was killed: {}", exit_code_of(child));
-  check_error(pthread_mutex_lock(&*mutex), "pthread_mutex_lock");
-  cookbook::println("never printed");
+  for (int i = 1; i <= 2; ++i) {
+    const int error = pthread_mutex_lock(&*mutex);
+    check_error(error, "pthread_mutex_lock");
+    cookbook::println("the parent has the lock, time {} of 2", i);
+    check_error(pthread_mutex_unlock(&*mutex), "pthread_mutex_unlock");
+  }
 }

@@ -6,7 +6,7 @@
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/shared_map/shared_map_heap.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_map_heap
 // Run:     shared_map_heap
-// Symptom: exit 1, prints "and is found by no other process"
+// Symptom: exit 1, prints "is found by no other process"
 
 #include <map>
 
@@ -23,6 +23,6 @@ int main() {
   const int found = exit_code_of(start_child([&] { return map->contains(7) && map->contains(keys - 7) ? 0 : 1; }));
   cookbook::println("the map says that it has {} keys; looking for them ended with {}", map->size(), found);
   const bool lost = found != 0;
-  if (lost) cookbook::println("what one process has inserted is in its own heap, and is found by no other process");
+  if (lost) cookbook::println("what one process has inserted is found by no other process");
   _exit(lost ? 1 : 0);  // the destructor of the map would look for the nodes, too
 }
