@@ -48,5 +48,6 @@ int main() {
     std::puts("a client is served");
     std::fflush(stdout);
   }
-  std::puts("never printed");
+  std::puts("both clients are served");
+  loop.stop();
 }

@@ -21,7 +21,7 @@ int main() {
   std::mutex mutex;
   std::deque<std::function<void()>> queue;
   queue.push_back([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the long task
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the long task
     done_in_time = short_done;
   });
   for (int i = 0; i < 9; ++i) queue.push_back([&] { ++short_done; });

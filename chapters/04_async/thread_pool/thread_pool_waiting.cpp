@@ -24,5 +24,5 @@ int main() {
   std::future<int> second = pool.submit([&] { return twice(2); });
   std::puts("waiting for the results");
   std::fflush(stdout);
-  std::printf("never printed: %d\n", first.get() + second.get());
+  std::printf("the sum of the results is %d\n", first.get() + second.get());
 }
