@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
@@ -16,23 +17,36 @@
 class ScratchFolder {
  public:
   ScratchFolder() {
-    path_ = std::filesystem::temp_directory_path() / fmt::format("{}.XXXXXX", cookbook::program_name());
-    if (mkdtemp(path_.data()) == nullptr) cookbook::system_refused("mkdtemp");
-    int ends[2];
-    check(pipe(ends), "pipe");
+    std::string path = std::filesystem::temp_directory_path() / fmt::format("{}.XXXXXX", cookbook::program_name());
+    int here[2],
+        back[2];  // the end of the first tells the child that the parent has ended; by the second comes the path
+    check(pipe(here), "pipe");
+    check(pipe(back), "pipe");
     child_ = check(fork(), "fork");
     if (child_ == 0) {
-      setsid();                     // so that Ctrl-C is not for this process
-      dup2(ends[0], STDIN_FILENO);  // the only file that it keeps
+      setsid();  // so that what ends the group of the parent does not end this process; only then is there a folder
+      if (mkdtemp(path.data()) == nullptr) _exit(errno);
+      if (write(back[1], path.data(), path.size()) < 0) _exit(errno);
+      dup2(here[0], STDIN_FILENO);  // the only file that it keeps
       close_range(1, ~0U, 0);       // also the writing end: the parent has the last one
       char byte;
       while (read(STDIN_FILENO, &byte, 1) > 0) continue;  // returns 0 when the parent has ended
       std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
+      std::filesystem::remove_all(path, ignored);
       _exit(0);
     }
-    close(ends[0]);
-    writing_end_ = ends[1];
+    close(here[0]);
+    close(back[1]);
+    writing_end_ = here[1];
+    path_.resize(path.size());
+    const ssize_t received = read(back[0], path_.data(), path_.size());
+    close(back[0]);
+    if (received != static_cast<ssize_t>(path.size())) {  // the child has ended, and its exit code says why
+      int status = 0;
+      waitpid(child_, &status, 0);
+      errno = WEXITSTATUS(status);
+      cookbook::system_refused("mkdtemp");
+    }
   }
   ~ScratchFolder() {
     close(writing_end_);

@@ -1,53 +1,55 @@
 // Celery worker, measured
 //
-// Tasks per second, with results: the same client posts the same tasks to this worker, to Python's worker (if
+// Tasks per second: the same client posts the same tasks to this worker, to celery_control's, to Python's (if
 // python3-celery is installed), and to a bare loop that looks at no task, sends the same answer for each, and
-// acknowledges as this worker does. All of them run all the time, each with a queue of its own.
+// acknowledges as this worker does. All of them run all the time, each with a queue of its own, but are stopped while
+// the tasks are posted: what is measured is the time from then until the client has the last result. A second table has
+// the time that the client waits for one task.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_worker/celery_worker_bench.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_worker_bench
 // Run:     celery_worker_bench [--tasks N] [--python N] [--prefetch N] [--rounds N]
 
-#include <map>
-#include <memory>
+#include <csignal>
+#include <functional>
+#include <list>
 #include <string>
 #include <vector>
 
 #include "broker.hpp"
+#include "celery_client.hpp"
 #include "child_program.hpp"
-#include "client.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "tasks.hpp"
 #include "worker.hpp"
 
 namespace {
 
+constexpr int processes = 2;
+
+std::int64_t add(std::int64_t x, std::int64_t y) { return x + y; }
+
 /// Answers 10 to every message of a queue, for ever.
-void bare_loop(const std::string& url, const std::string& queue, int messages_ahead) {
+void bare_loop(const std::string& url, const std::string& queue, std::uint16_t prefetch) {
   amqp::Connection broker(url);
-  broker.prefetch(static_cast<std::uint16_t>(messages_ahead));
+  celery::declare_task_queue(broker, queue);
+  broker.prefetch(prefetch);
   broker.consume(queue);
-  std::map<std::uint64_t, std::uint64_t> replaced;  // number of the answer, tag of the task
   while (true) {
-    if (const auto task = broker.next(std::chrono::milliseconds(replaced.empty() ? 1'000 : 0))) {
-      replaced.emplace(celery::publish(broker, task->reply_to, task->correlation_id, {"SUCCESS", 10}), task->tag);
-      if (broker.has_read_ahead()) continue;
+    std::uint64_t last = 0;
+    for (auto task = broker.next(std::chrono::seconds(1)); task; task = broker.next(std::chrono::seconds(0))) {
+      celery::Task to_answer = {.name = "", .id = task->correlation_id, .reply_to = task->reply_to};
+      celery::publish_result(broker, to_answer, {"SUCCESS", 10});
+      last = task->tag;
     }
-    std::uint64_t up_to = 0;
-    for (; !replaced.empty() && broker.is_confirmed(replaced.begin()->first); replaced.erase(replaced.begin())) {
-      up_to = replaced.begin()->second;
-    }
-    if (up_to != 0) broker.acknowledge(up_to, amqp::Acknowledged::up_to_this_one);
-    pollfd ready = {broker.socket(), POLLIN, 0};
-    if (!broker.has_read_ahead()) poll(&ready, 1, 1'000);
+    if (last == 0) continue;
+    broker.confirm();
+    broker.acknowledge(last, amqp::Acknowledged::up_to_this_one);
   }
 }
 
 /// Python's worker, which takes its tasks from the queue that is named like its pool.
-std::unique_ptr<ChildProgram> python_worker(const std::string& url, const std::string& pool, int processes,
-                                            int prefetch) {
-  const std::string program = R"(
+const char* const python_worker = R"(
 import sys, celery
 url, pool, processes, prefetch = sys.argv[1:]
 app = celery.Celery("addTask", broker=url, backend="rpc://")
@@ -60,27 +62,39 @@ def add(x, y):
 app.worker_main(["worker", "--pool", pool, "--concurrency", processes, "--queues", pool, "--hostname", pool + "@here",
                  "--loglevel", "CRITICAL", "--without-gossip", "--without-mingle", "--without-heartbeat"])
 )";
-  return std::make_unique<ChildProgram>(
-      std::vector<std::string>{"/usr/bin/python3", "-W", "ignore", "-c", program, url, pool, std::to_string(processes),
-                               std::to_string(prefetch)},
-      true);
-}
 
-/// Posts `count` tasks and waits for their results; how many are not 10.
-int wrong_results(celery::Client& client, const std::string& queue, int count) {
-  std::vector<celery::Client::Handle> tasks;
-  for (int i = 0; i < count; ++i) tasks.push_back(client.post("addTask.add", {5, 5}, {}, {.queue = queue}));
-  client.confirm();
+struct Measured {
+  std::string name, queue;
+  std::vector<pid_t> pids;  ///< of the processes that take messages from the broker
+
+  void send(int signal_number) const {
+    for (const pid_t pid : pids) kill(pid, signal_number);
+  }
+};
+
+/// Waits for the results of tasks; how many are not 10.
+int wrong_results(std::vector<celery::Client::Handle> tasks) {
   int wrong = 0;
   for (celery::Client::Handle& task : tasks) wrong += task.get(std::chrono::seconds(60)) != celery::json::value(10);
   return wrong;
 }
 
+/// Posts `count` tasks while the worker is stopped, lets it go on, and returns how long it took to the last result.
+double seconds_for(const Measured& worker, celery::Client& client, int count, int& wrong) {
+  worker.send(SIGSTOP);
+  std::vector<celery::Client::Handle> tasks;
+  for (int i = 0; i < count; ++i) tasks.push_back(client.post("addTask.add", {5, 5}, {}, {.queue = worker.queue}));
+  client.confirm();
+  const cookbook::Stopwatch watch;
+  worker.send(SIGCONT);
+  wrong += wrong_results(std::move(tasks));
+  return watch.seconds();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int tasks = 3'000, python = 2, prefetch = 50, rounds = 7;
-  constexpr int concurrency = 2;
+  int tasks = 3'000, python = 2, prefetch = 100, rounds = 7;
   cookbook::Options options("Tasks per second, beside Python's worker and a bare loop");
   options.add("tasks", tasks, "tasks per run", 20, 1'000'000);
   options.add("python", python, "processes of Python's worker; 0: no worker in Python", 0, 64);
@@ -89,46 +103,68 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const Broker broker;
-  amqp::Connection connection(broker.url());
-  const bool with_python = python > 0 && std::system("/usr/bin/python3 -c 'import celery' 2>/dev/null") == 0;
-  std::vector<std::pair<std::string, std::string>> workers = {{"bare loop", "bare"}, {"this worker", "cpp"}};
-  if (with_python) {
-    workers.emplace_back("Python's worker, prefork", "prefork");
-    workers.emplace_back("Python's worker, solo", "solo");
+  const auto ahead = static_cast<std::uint16_t>(prefetch);
+  const auto start_all = [](const std::function<void()>& work) {
+    std::vector<pid_t> pids;
+    for (int i = 0; i < processes; ++i) pids.push_back(start_child(work));
+    return pids;
+  };
+  std::vector<Measured> workers;
+  workers.push_back({"bare loop", "bare", start_all([&] { bare_loop(broker.url(), "bare", ahead); })});
+  workers.push_back({"this worker", "cpp", start_all([&] {
+                       celery::Registry registry;
+                       registry.add("addTask.add", {"x", "y"}, add);
+                       celery::work(broker.url(), registry, "cpp", ahead);
+                     })});
+  std::list<ChildProgram> programs;
+  const auto add_program = [&](const std::string& name, const std::string& queue, std::vector<std::string> words) {
+    workers.push_back({name, queue, {programs.emplace_back(std::move(words), true).pid()}});
+  };
+  if (const std::string control = beside_this_program("celery_control_start"); access(control.c_str(), X_OK) == 0) {
+    add_program("celery_control's worker", "control",
+                {control, "--broker", broker.url(), "--queues", "control", "--quiet", "--concurrency",
+                 std::to_string(processes), "--prefetch", std::to_string(prefetch)});
+  }
+  if (python > 0 && std::system("/usr/bin/python3 -c 'import celery' 2>/dev/null") == 0) {
+    for (const std::string pool : {"prefork", "solo"}) {
+      add_program("Python's worker, " + pool, pool,
+                  {"/usr/bin/python3", "-W", "ignore", "-c", python_worker, broker.url(), pool, std::to_string(python),
+                   std::to_string(prefetch)});
+    }
   } else if (python > 0) {
     cookbook::println("without Python's worker: install python3-celery");
   }
-  for (const auto& [name, queue] : workers) celery::declare_task_queue(connection, queue);
-  const pid_t bare = start_child([&] { bare_loop(broker.url(), "bare", prefetch * concurrency); });
-  const pid_t cpp = start_child([&] {
-    const celery::Registry registry = celery::registered_tasks("addTask");
-    celery::Worker({broker.url(), "cpp@here", {"cpp"}, concurrency, prefetch, true}, registry).run();
-  });
-  std::vector<std::unique_ptr<ChildProgram>> python_workers;
-  for (const std::string pool : {"prefork", "solo"}) {
-    if (with_python) python_workers.push_back(python_worker(broker.url(), pool, python, prefetch));
-  }
 
+  amqp::Connection connection(broker.url());
+  for (const Measured& worker : workers) celery::declare_task_queue(connection, worker.queue);
   celery::Client client(broker.url());
   int wrong = 0;
-  std::vector<cookbook::Row> rows;
-  for (const auto& [name, queue] : workers) {
-    wrong += wrong_results(client, queue, 1);  // waits until it is there
-    rows.emplace_back(name, static_cast<double>(tasks),
-                      [&, queue = queue] { wrong += wrong_results(client, queue, tasks); });
+  std::vector<cookbook::Row> rates, waits;
+  for (const Measured& worker : workers) {
+    const auto one_by_one = [&client, &wrong, queue = worker.queue](int count) {
+      for (int i = 0; i < count; ++i) {
+        wrong += wrong_results({client.apply_async("addTask.add", {5, 5}, {}, {.queue = queue})});
+      }
+    };
+    one_by_one(1);  // waits until the worker is there
+    rates.emplace_back(worker.name, tasks, [&] { return seconds_for(worker, client, tasks, wrong); });
+    waits.emplace_back(worker.name, tasks / 20, [one_by_one, tasks] { one_by_one(tasks / 20); });
   }
-  cookbook::Figures figures(fmt::format("add(5, 5) with results, {} tasks", tasks), cookbook::rate("K/s", 1e3));
-  figures.measure(rows, rounds);
-  figures.percent_of("bare loop");
-  if (with_python) figures.times("Python's worker, prefork", "prefork");
-
-  for (const pid_t worker : {bare, cpp}) {
-    kill(worker, SIGKILL);
-    exit_code_of(worker);
+  cookbook::Figures together(fmt::format("add(5, 5) with results, {} tasks", tasks), cookbook::rate("K/s", 1e3));
+  together.measure(rates, rounds);
+  together.percent_of("bare loop");
+  cookbook::Figures alone("one task after another", cookbook::cost("ms", 1e-3));
+  alone.measure(waits, rounds);
+  if (workers.back().queue == "solo") {
+    together.times("Python's worker, prefork", "prefork");
+    alone.times("Python's worker, prefork", "prefork");
   }
+  workers[0].send(SIGKILL);
+  workers[1].send(SIGKILL);
 
   cookbook::Checks checks;
   checks.equal("wrong results", wrong, 0);
-  figures.print(checks);
+  together.print(checks);
+  alone.print(checks);
   return checks.exit_code();
 }

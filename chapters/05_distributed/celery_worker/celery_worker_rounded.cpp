@@ -2,7 +2,7 @@
 //
 // Integers of Python have no upper limit, and JSON has none either. Boost.JSON reads an integer that does not fit into
 // 64 bits as a floating-point number, which keeps 53 bits of it. A worker that does not look computes with the rounded
-// number and sends a wrong result, without an error. The recipe's worker refuses such a message (protocol.hpp).
+// number and sends a wrong result, without an error. The recipe's worker refuses such a message.
 //
 // Compile: g++ -std=c++20 -O2 chapters/05_distributed/celery_worker/celery_worker_rounded.cpp -lboost_json -o celery_worker_rounded
 // Run:     celery_worker_rounded

@@ -28,6 +28,10 @@ int main() {
   cookbook::println("{}", request.send().wait(rpc.getWaitScope()).getMessage().cStr());
 
   server.send(SIGSTOP);
-  greeting.welcomeMessageRequest().send().wait(rpc.getWaitScope());  // wrong: there is no limit to this wait
-  cookbook::println("never printed");
+  try {
+    greeting.welcomeMessageRequest().send().wait(rpc.getWaitScope());  // wrong: there is no limit to this wait
+    cookbook::println("the stopped server has answered");
+  } catch (const kj::Exception& error) {
+    cookbook::println("no answer: {}", error.getDescription().cStr());
+  }
 }

@@ -28,5 +28,6 @@ int main() {
   long words = 0;
   CHECK_MPI(MPI_Allreduce(&words_here, &words, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
   if (session.rank() == 0 && words > 100) cookbook::println("there are words with a count on more than one rank");
+  if (session.rank() == 0 && words == 100) cookbook::println("each of the 100 words has its count on one rank");
   return words > 100 ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-"""Python's side of the tests of celery_worker: the application addTask. The broker's address is in $BROKER."""
+"""Python's side of the tests of celery_worker and celery_control: the application addTask, at the broker $BROKER."""
 import os
 import time
 
@@ -29,3 +29,11 @@ def flaky(self, failures):
     if self.request.retries < failures:
         raise self.retry(countdown=0.05, max_retries=3)
     return self.request.retries
+
+
+def outcome(handle):
+    """What becomes of a task, as `SUCCESS: 10` or `FAILURE: builtins.ValueError: text`."""
+    try:
+        return f"SUCCESS: {handle.get(timeout=30)!r}"
+    except Exception as error:
+        return f"{handle.state}: {type(error).__module__}.{type(error).__name__}: {error}"

@@ -1,14 +1,8 @@
 """A client in Python of the worker in C++: prints what becomes of each task that it posts."""
+import time
+
 from celery import chain, group
-from celery_app import add, app, divide, flaky, nap
-
-
-def outcome(handle):
-    """What becomes of a task, as `SUCCESS: 10` or `FAILURE: builtins.ValueError: text`."""
-    try:
-        return f"SUCCESS: {handle.get(timeout=30)!r}"
-    except Exception as error:
-        return f"{handle.state}: {type(error).__module__}.{type(error).__name__}: {error}"
+from celery_app import add, app, divide, flaky, nap, outcome
 
 
 def show(what, handle):
@@ -19,6 +13,14 @@ def one(answers):
     """The answer of the only worker."""
     (answer,) = answers.values()
     return answer
+
+
+def once(question, count):
+    """The answer as soon as it lists so many tasks; tasks come to the worker on another way than questions."""
+    end = time.monotonic() + 30
+    while len(tasks := one(question())) != count and time.monotonic() < end:
+        time.sleep(0.01)
+    return tasks
 
 
 def posting():
@@ -54,9 +56,9 @@ def refused():
 
 def chains():
     last = chain(add.s(1, 2), add.s(3), add.s(4)).apply_async()
-    show("chain", last)
+    show("its first", last.parent.parent)  # in the order in which they come: who has read past one waits for a second
     show("its second", last.parent)
-    show("its first", last.parent.parent)
+    show("chain", last)
     show("immutable", chain(add.s(1, 2), add.si(7, 7).set(countdown=0.1, queue="other")).apply_async())
     show("first fails", chain(divide.s(1, 0), add.s(3), add.s(4)).apply_async())
     show("second fails", chain(add.s(1, 1), divide.s(0), add.s(4)).apply_async())
@@ -64,28 +66,43 @@ def chains():
 
 
 def controlling():
-    inspect = app.control.inspect(timeout=1)
-    print("ping", one(inspect.ping()))
+    print("ping", one(app.control.inspect(timeout=1).ping()))  # all answers that come within a second: one
+    inspect = app.control.inspect(timeout=30, limit=1)
     print("registered", one(inspect.registered()))
     print("queues", [queue["name"] for queue in one(inspect.active_queues())])
     later, running, waiting = add.apply_async((5, 5), countdown=600), nap.delay(600), nap.delay(600)
     third = add.delay(1, 1)  # two processes have naps, so this one is reserved
-    scheduled = one(inspect.scheduled())
-    print("scheduled", [entry["request"]["id"] == later.id for entry in scheduled])
-    print("active", sorted(task["name"] for task in one(inspect.active())))
-    print("reserved", third.id in [task["id"] for task in one(inspect.reserved())])
+    print("scheduled", [entry["request"]["id"] == later.id for entry in once(inspect.scheduled, 1)])
+    print("active", sorted(task["name"] for task in once(inspect.active, 2)))
+    print("reserved", {task["id"] for task in once(inspect.reserved, 2)} == {later.id, third.id})
     running.revoke(terminate=True)
     show("terminated", running)
     show("third", third)
     waiting.revoke(terminate=True)
     show("terminated", waiting)
-    brief = add.apply_async((5, 5), countdown=3)
-    brief.revoke()
+    brief = add.apply_async((5, 5), countdown=2)
+    app.control.revoke(brief.id, reply=True, timeout=30, limit=1)
     show("revoked", brief)
     print("revoked", brief.id in one(inspect.revoked()))
     stats = one(inspect.stats())
     print("stats", stats["total"]["addTask.add"] > 10, stats["pool"]["max-concurrency"])
-    print("refused", app.control.rate_limit("addTask.add", "1/s", reply=True, timeout=1)[0].popitem()[1])
+    print("refused", app.control.rate_limit("addTask.add", "1/s", reply=True, timeout=30, limit=1)[0].popitem()[1])
+
+
+def losing_the_connection():
+    """The worker publishes a heartbeat to an exchange that is gone. So the broker closes its channel, and delivers its
+    task again when the worker is back."""
+    running = nap.delay(600)
+    once(app.control.inspect(timeout=30, limit=1).active, 1)
+    with app.connection() as connection:
+        connection.default_channel.exchange_delete("celeryev")
+    app.control.heartbeat()
+    inspect, again = app.control.inspect(timeout=1, limit=1), []  # without an answer while the worker is away
+    while not any(again):
+        again = [task["delivery_info"]["redelivered"] for task in one(inspect.active() or {"": []})]
+    print("delivered again", again)
+    running.revoke(terminate=True)
+    show("terminated", running)
 
 
 def monitoring():
@@ -99,7 +116,7 @@ def monitoring():
             nonlocal handle
             state.event(event)
             if event["type"] == "worker-heartbeat" and handle is None:
-                app.control.enable_events(reply=True, timeout=1)
+                app.control.enable_events(reply=True, timeout=30, limit=1)
                 handle = add.apply_async((2, 3), ignore_result=True)
             if event["type"] == "task-succeeded":
                 receiver.should_stop = True
@@ -114,4 +131,5 @@ posting()
 refused()
 chains()
 controlling()
+losing_the_connection()
 monitoring()

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "protocol.hpp"
+#include "celery_message.hpp"
 
 namespace celery {
 
@@ -106,11 +106,12 @@ class Client {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       const auto message = broker_.next(std::max(left, std::chrono::milliseconds(0)));
       if (!message) break;
+      const auto task = results_.find(message->correlation_id);
+      if (task == results_.end() || task->second.ready()) continue;
       try {
-        const auto task = results_.find(message->correlation_id);
-        if (task != results_.end() && !task->second.ready()) task->second = decode_result(*message);
-      } catch (const Malformed& malformed) {
-        cookbook::complain(std::string("result ignored: ") + malformed.what());
+        task->second = read_result(*message);
+      } catch (const Malformed& malformed) {  // such as a whole number beyond 64 bits, which Python can send
+        task->second = failure({"DecodeError", malformed.what(), "kombu.exceptions"});
       }
     }
     return results_.at(id);

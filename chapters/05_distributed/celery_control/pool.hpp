@@ -14,16 +14,21 @@
 #include <variant>
 #include <vector>
 
-#include "cookbook/measure.hpp"
+#include "celery_registry.hpp"
 #include "cookbook/system_check.hpp"
-#include "registry.hpp"
 
 namespace celery {
 
-/// A task that the broker has delivered, and whose message is acknowledged when the task is done, not before.
+/// Thrown by a task that wants to be tried again after a pause.
+struct Retry {
+  double after_seconds;
+  std::int64_t max_retries;  ///< tries after the first; then the task has failed
+  std::string why;
+};
+
+/// A task that the broker has delivered, with its message.
 struct Job {
-  long session;  ///< counts the worker's connections, since a delivery belongs to one of them
-  amqp::Delivery delivery;
+  amqp::Delivery message;
   Task task;
 };
 
@@ -35,7 +40,15 @@ struct Done {
 
 class Pool {
  public:
-  Pool(int processes, const Registry& registry) : registry_(registry), processes_(static_cast<std::size_t>(processes)) {
+  struct Process {
+    pid_t pid = -1;
+    int socket = -1;                        ///< the worker's end of a pair: tasks go out, results come in
+    std::optional<Job> job = {};            ///< that it executes
+    Time started = {};                      ///< when the job was
+    std::optional<Result> end_reason = {};  ///< why it was killed
+  };
+
+  Pool(int count, const Registry& registry) : registry_(registry), processes_(static_cast<std::size_t>(count)) {
     for (Process& process : processes_) start(process);
   }
   ~Pool() {
@@ -44,37 +57,23 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  bool has_idle() const {
-    return std::any_of(processes_.begin(), processes_.end(), [](const Process& process) { return !process.job; });
-  }
-  bool all_idle() const { return running().empty(); }
+  const std::vector<Process>& processes() const { return processes_; }
 
-  /// Gives a task to an idle process.
-  void execute(Job job) {
-    Process& process = *std::find_if(processes_.begin(), processes_.end(), [](const Process& one) { return !one.job; });
+  /// A process without a job; null if there is none.
+  Process* idle() {
+    const auto found = std::find_if(processes_.begin(), processes_.end(), [](const Process& one) { return !one.job; });
+    return found == processes_.end() ? nullptr : &*found;
+  }
+  bool all_idle() const {
+    return std::none_of(processes_.begin(), processes_.end(), [](const Process& one) { return one.job.has_value(); });
+  }
+
+  static void execute(Process& process, Job job) {
     const Task& task = job.task;
     send(process.socket, json::serialize(json::value{task.name, task.id, task.args, task.kwargs, task.retries}));
-    process.end_reason.reset();
     process.job = std::move(job);
     process.started = now();
-  }
-
-  struct Running {
-    const Job& job;
-    pid_t pid;
-    Time started;
-  };
-  std::vector<Running> running() const {
-    std::vector<Running> all;
-    for (const Process& process : processes_) {
-      if (process.job) all.push_back({*process.job, process.pid, process.started});
-    }
-    return all;
-  }
-  std::vector<pid_t> pids() const {
-    std::vector<pid_t> all;
-    for (const Process& process : processes_) all.push_back(process.pid);
-    return all;
+    process.end_reason.reset();
   }
 
   /// Kills the process that executes a task, if one does; the task ends with `reason`.
@@ -84,43 +83,20 @@ class Pool {
     }
   }
 
-  /// For poll().
-  std::vector<pollfd> descriptors() const {
-    std::vector<pollfd> all;
-    for (const Process& process : processes_) all.push_back({process.socket, POLLIN, 0});
-    return all;
-  }
-
-  /// Kills the tasks whose time is over, and returns what has ended.
-  std::vector<Done> finished() {
+  /// Sleeps until a task has ended, `other` is readable, or the time is over. Returns the tasks that have ended.
+  std::vector<Done> wait(int other, std::chrono::milliseconds timeout) {
+    std::vector<pollfd> ready = {{other, POLLIN, 0}};
+    for (const Process& process : processes_) ready.push_back({process.socket, POLLIN, 0});
+    poll(ready.data(), ready.size(), static_cast<int>(timeout.count()));
     std::vector<Done> done;
-    for (Process& process : processes_) {
-      enforce_limits(process);
-      pollfd ready = {process.socket, POLLIN, 0};
-      if (poll(&ready, 1, 0) < 1) continue;
-      std::optional<std::string> answer = receive(process.socket);
-      if (!answer) {  // it has ended
-        end(process);
-        start(process);
-      }
-      if (!process.job) continue;
-      const TaskError lost("WorkerLostError", "the process that executed the task has ended", "billiard.exceptions");
-      const auto outcome = answer ? read_outcome(*answer) : process.end_reason.value_or(failure(lost));
-      done.push_back({std::move(*process.job), outcome, timestamp() - timestamp(process.started)});
-      process.job.reset();
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i].job) enforce_limits(processes_[i]);
+      if (ready[i + 1].revents != 0) collect(processes_[i], done);
     }
     return done;
   }
 
  private:
-  struct Process {
-    pid_t pid = -1;
-    int socket = -1;
-    std::optional<Job> job = {};
-    Time started = {};
-    std::optional<Result> end_reason = {};  ///< why it was killed
-  };
-
   void start(Process& process) {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
@@ -140,20 +116,30 @@ class Pool {
   static void kill(Process& process, const Result& reason) {
     if (process.end_reason) return;
     process.end_reason = reason;
-    ::kill(process.pid, SIGKILL);
+    ::kill(process.pid, SIGKILL);  // and collect() finds out that it has ended
   }
 
   static void enforce_limits(Process& process) {
+    const auto enforce = [&](const std::optional<double>& limit, const std::string& type) {
+      if (!limit || after(*limit, process.started) > now()) return;
+      kill(process, failure({type, fmt::format("{}", *limit), "billiard.exceptions"}));
+    };
+    enforce(process.job->task.soft_limit, "SoftTimeLimitExceeded");
+    enforce(process.job->task.time_limit, "TimeLimitExceeded");
+  }
+
+  /// Takes the outcome of its task from a process, or starts a new process if it has ended.
+  void collect(Process& process, std::vector<Done>& done) {
+    const std::optional<std::string> answer = receive(process.socket);
+    if (!answer) {
+      end(process);
+      start(process);
+    }
     if (!process.job) return;
-    const Task& task = process.job->task;
-    const auto over = [&](const std::optional<double>& limit) {
-      return limit && after(*limit, process.started) <= now();
-    };
-    const auto exceeded = [](const std::string& type, double limit) {
-      return failure({type, fmt::format("{}", limit), "billiard.exceptions"});
-    };
-    if (over(task.soft_limit)) kill(process, exceeded("SoftTimeLimitExceeded", *task.soft_limit));
-    if (over(task.time_limit)) kill(process, exceeded("TimeLimitExceeded", *task.time_limit));
+    const TaskError lost("WorkerLostError", "the process that executed the task has ended", "billiard.exceptions");
+    const auto outcome = answer ? read_outcome(*answer) : process.end_reason.value_or(failure(lost));
+    done.push_back({std::move(*process.job), outcome, timestamp() - timestamp(process.started)});
+    process.job.reset();
   }
 
   /// The life of a process: takes one task after another. The connection to the broker, and all else that is open, is
@@ -166,20 +152,19 @@ class Pool {
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive(3)) {
       const json::value fields = json::parse(*text);
-      const json::array& field = fields.get_array();
-      Task task = {json::value_to<std::string>(field[0]), json::value_to<std::string>(field[1]), field[2].get_array(),
-                   field[3].get_object()};
-      task.retries = field[4].get_int64();
-      send(3, json::serialize(run(task)));
+      Task task = {json::value_to<std::string>(fields.at(0)), json::value_to<std::string>(fields.at(1)),
+                   fields.at(2).as_array(), fields.at(3).as_object()};
+      task.retries = fields.at(4).as_int64();
+      send(3, json::serialize(outcome_of(task)));
     }
     _exit(0);
   }
 
   /// ["SUCCESS", value], ["FAILURE", type, message, module] or ["RETRY", seconds, retries, why].
-  json::array run(const Task& task) const {
+  json::array outcome_of(const Task& task) const {
     try {
       try {
-        return {"SUCCESS", registry_.functions().at(task.name)(task)};
+        return {"SUCCESS", registry_.at(task.name)(task)};
       } catch (const Retry& retry) {
         if (task.retries < retry.max_retries) return {"RETRY", retry.after_seconds, retry.max_retries, retry.why};
         throw TaskError("MaxRetriesExceededError", retry.why, "celery.exceptions");
@@ -197,10 +182,9 @@ class Pool {
 
   static std::variant<Result, Retry> read_outcome(const std::string& text) {
     const json::value fields = json::parse(text);
-    const json::array& field = fields.get_array();
-    const auto string = [&](std::size_t i) { return json::value_to<std::string>(field[i]); };
-    if (field[0] == "SUCCESS") return Result{"SUCCESS", field[1]};
-    if (field[0] == "RETRY") return Retry{field[1].to_number<double>(), field[2].get_int64(), string(3)};
+    const auto string = [&](std::size_t i) { return json::value_to<std::string>(fields.at(i)); };
+    if (fields.at(0) == "SUCCESS") return Result{"SUCCESS", fields.at(1)};
+    if (fields.at(0) == "RETRY") return Retry{fields.at(1).to_number<double>(), fields.at(2).as_int64(), string(3)};
     return failure(TaskError(string(1), string(2), string(3)));
   }
 

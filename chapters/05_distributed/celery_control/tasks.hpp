@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "registry.hpp"
+#include "pool.hpp"
 
 namespace celery {
 

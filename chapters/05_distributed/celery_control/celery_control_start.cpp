@@ -1,10 +1,10 @@
-// Celery worker: the worker alone
+// Celery control: the worker alone
 //
 // Takes tasks from a broker that runs already, as `celery -A addTask worker` does, until SIGTERM comes. Python's
 // clients, `celery inspect`, `celery control` and monitors such as Flower can use it.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_worker/celery_worker_start.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_worker_start
-// Run:     celery_worker_start [--app NAME] [--broker URL] [--queues A,B] [--concurrency N] [--quiet]
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_control/celery_control_start.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_control_start
+// Run:     celery_control_start [--app NAME] [--broker URL] [--queues A,B] [--concurrency N] [--quiet]
 
 #include <sstream>
 

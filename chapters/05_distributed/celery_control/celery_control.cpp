@@ -1,0 +1,103 @@
+// Celery control
+//
+// A worker that only executes tasks cannot be asked what it does, and cannot stop a task that runs too long. This one
+// keeps its hands free: one process talks to the broker and never waits for a task; others execute the tasks, and can
+// be killed. So it answers questions, cancels tasks, enforces time limits, holds tasks until their time has come, and
+// tries again what has failed. celery_control_start is the worker alone, for Python's clients and tools.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_control/celery_control.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_control
+// Run:     celery_control [--concurrency N]
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "broker.hpp"
+#include "celery_client.hpp"
+#include "child_program.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "tasks.hpp"
+#include "worker.hpp"
+
+namespace {
+
+namespace json = celery::json;
+
+/// Asks workers questions, as `celery inspect` and `celery control` do.
+class Inspector {
+ public:
+  explicit Inspector(const std::string& url) : broker_(url), answers_(broker_.declare_queue("", {.exclusive = true})) {
+    broker_.declare_exchange("reply.celery.pidbox", "direct", false);
+    broker_.bind(answers_, "reply.celery.pidbox", answers_);
+    broker_.consume(answers_, amqp::Acknowledgement::automatic);
+  }
+
+  /// Every worker gets the question; the value of the first answer is returned. Throws amqp::Error if none comes.
+  json::value ask(const std::string& method, const json::object& arguments = {}) {
+    const json::object reply_to = {{"exchange", "reply.celery.pidbox"}, {"routing_key", answers_}};
+    const json::object question = {{"method", method}, {"arguments", arguments}, {"reply_to", reply_to}};
+    broker_.publish("celery.pidbox", "",
+                    {.body = json::serialize(question), .content_type = "application/json", .persistent = false});
+    const auto answer = broker_.next(std::chrono::seconds(20));
+    if (!answer) throw amqp::Error("no worker answers the question " + method);
+    return celery::parsed_body(*answer).as_object().begin()->value();  // {"cpp@here": value}
+  }
+
+ private:
+  amqp::Connection broker_;
+  std::string answers_;
+};
+
+/// What became of a task, as text: "10", or "TimeLimitExceeded: 0.1".
+std::string outcome(celery::Client::Handle task) {
+  try {
+    return celery::shown(task.get());
+  } catch (const celery::TaskFailed& failed) {
+    return failed.type + ": " + failed.what();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int concurrency = 2;
+  cookbook::Options options("Ask a worker of Celery what it does, and stop its tasks");
+  options.add("concurrency", concurrency, "processes that execute tasks", 1, 64);
+  options.parse(argc, argv);
+
+  const Broker broker;
+  celery::Client client(broker.url());
+  const pid_t worker = start_child([&] {
+    const celery::Registry registry = celery::registered_tasks("addTask");  // tasks.hpp: add, divide, nap and others
+    const celery::Settings settings{.url = broker.url(), .node = "cpp@here", .concurrency = concurrency, .quiet = true};
+    celery::Worker(settings, registry).run();
+  });
+  cookbook::Checks checks;
+  checks.equal("fails twice, and is tried again", outcome(client.delay("addTask.flaky", 2)), "2");
+  checks.equal("expires before its countdown ends",
+               outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1, .expires = 0.05})),
+               "TaskRevokedError: expired");
+  checks.equal("takes too long", outcome(client.apply_async("addTask.nap", {60}, {}, {.time_limit = 0.1})),
+               "TimeLimitExceeded: 0.1");
+
+  // Every process gets a task of a minute, and one task more has to wait.
+  std::vector<celery::Client::Handle> naps;
+  for (int i = 0; i < concurrency; ++i) naps.push_back(client.delay("addTask.nap", 60));
+  const celery::Client::Handle sum = client.delay("addTask.add", 5, 5);
+  Inspector inspector(broker.url());
+  const auto waits = [&](const json::value& reserved) {
+    return !reserved.as_array().empty() && reserved.as_array().back().at("id") == json::value(sum.id());
+  };
+  while (!waits(inspector.ask("reserved"))) continue;
+  checks.equal("tasks that run", inspector.ask("active").as_array().size(), naps.size());
+
+  json::array ids;
+  for (const celery::Client::Handle& nap : naps) ids.push_back(json::string(nap.id()));
+  inspector.ask("revoke", {{"task_id", ids}, {"terminate", true}});
+  checks.equal("a task that is revoked while it runs", outcome(naps[0]), "TaskRevokedError: terminated");
+  checks.equal("the task that had to wait", outcome(sum), "10");
+  inspector.ask("shutdown");
+  checks.equal("the worker's exit code after shutdown", exit_code_of(worker), 0);
+  return checks.exit_code();
+}

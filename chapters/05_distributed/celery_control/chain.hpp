@@ -1,0 +1,81 @@
+/// Chains: the message of a task carries those that are to follow it, so that whoever executes it posts the next one.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "celery_message.hpp"
+
+namespace celery {
+
+/// Seconds from now, or a time in ISO 8601, as the options of a signature have them.
+inline std::optional<Time> read_moment(const json::value& value, std::string_view what) {
+  if (!value.is_number()) return read_time(value, what);
+  const double seconds = value.to_number<double>();
+  if (!(std::abs(seconds) < 1e9)) throw Malformed(fmt::format("'{}' is no time", what));
+  return after(seconds);
+}
+
+struct Next {
+  Task task;
+  std::string queue;
+};
+
+/// The next task of a chain, whose first argument is the `result` of this one. It is read from the chain's last
+/// element, a "signature": name, arguments and options as JSON. Throws Malformed, or TaskError if it asks for what this
+/// worker does not implement.
+inline Next next_in_chain(const Task& task, const json::value& result) {
+  const json::value& signature = task.chain.back();
+  const json::value& options = member(signature, "options");
+  const auto option = [&](std::string_view name) -> const json::value& { return member(options, name); };
+  static const std::set<std::string_view> known = {
+      "task_id",   "reply_to", "queue",      "root_id", "parent_id",   "group_id",        "eta",
+      "countdown", "expires",  "time_limit", "retries", "group_index", "soft_time_limit", "ignore_result"};
+  for (const auto& [name, value] : options.is_object() ? options.get_object() : json::object()) {
+    if (value.is_null() || known.contains(name)) continue;
+    throw TaskError("NotImplementedError", "in a chain: option " + std::string(name));
+  }
+  if (!member(signature, "subtask_type").is_null()) {
+    throw TaskError("NotImplementedError", "in a chain: groups and chords");
+  }
+  Task next = {read_name(member(signature, "task"), "task"), read_name(option("task_id"), "task_id")};
+  if (member(signature, "immutable") != json::value(true)) next.args.push_back(result);
+  const json::value &args = member(signature, "args"), &kwargs = member(signature, "kwargs");
+  if (args.is_array()) next.args.insert(next.args.end(), args.get_array().begin(), args.get_array().end());
+  if (kwargs.is_object()) next.kwargs = kwargs.get_object();
+  next.reply_to = option("reply_to").is_null() ? task.reply_to : read_name(option("reply_to"), "reply_to");
+  next.ignore_result = option("ignore_result") == json::value(true);
+  next.eta = read_moment(option(option("countdown").is_null() ? "eta" : "countdown"), "eta");
+  next.expires = read_moment(option("expires"), "expires");
+  next.time_limit = read_seconds(option("time_limit"), "time_limit");
+  next.soft_limit = read_seconds(option("soft_time_limit"), "soft_time_limit");
+  next.headers = {{"root_id", member(task.headers, "root_id")}, {"parent_id", task.id}, {"group", option("group_id")}};
+  next.chain = task.chain;
+  next.chain.pop_back();
+  return {std::move(next), option("queue").is_null() ? "celery" : read_name(option("queue"), "queue")};
+}
+
+/// Throws what next_in_chain() would throw for one of the tasks that follow.
+inline void check_chain(const Task& task) {
+  if (!task.chain.empty()) check_chain(next_in_chain(task, nullptr).task);
+}
+
+/// Gives all tasks that follow the failure of this one as their result, since the client waits for the last one.
+/// Returns the number of the last message, 0 if there is none.
+inline std::uint64_t fail_chain(amqp::Connection& broker, const Task& task, const Result& result) {
+  std::uint64_t last = 0;
+  for (const json::value& signature : task.chain) {
+    const json::value& options = member(signature, "options");
+    try {
+      const Task next = {.name = "",
+                         .id = read_name(member(options, "task_id"), "task_id"),
+                         .reply_to = read_name(member(options, "reply_to"), "reply_to")};
+      last = publish_result(broker, next, result);
+    } catch (const Malformed&) {
+      // Nobody waits for this one.
+    }
+  }
+  return last;
+}
+
+}  // namespace celery

@@ -1,0 +1,316 @@
+// The worker with its processes, and the client in C++, beside Python's Celery in both directions, and what the worker
+// does with messages that are no tasks. Catalogue: 5.C3, 5.1, 5.2.
+//
+// A broker takes seconds to start, so all that needs one is looked at beside the same broker.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "05_distributed/celery_control/tasks.hpp"
+#include "05_distributed/celery_control/worker.hpp"
+#include "broker.hpp"
+#include "celery_client.hpp"
+#include "child_program.hpp"
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using celery::json::object;
+using test_support::run;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "celery";
+
+#define SKIP_WITHOUT_RABBITMQ() \
+  if (access("/usr/lib/rabbitmq/bin/rabbitmq-server", X_OK) != 0) GTEST_SKIP() << "install rabbitmq-server"
+
+/// A worker in C++ as a process, which has said that it is ready.
+class CppWorker : public ChildProgram {
+ public:
+  explicit CppWorker(const std::string& url, std::vector<std::string> options = {})
+      : ChildProgram(words(url, std::move(options)), true) {
+    wait_for(" ready.");
+  }
+
+ private:
+  static std::vector<std::string> words(const std::string& url, std::vector<std::string> options) {
+    options.insert(options.begin(), {beside_this_program("celery_control_start"), "--broker", url});
+    return options;
+  }
+};
+
+std::string outcome(celery::Client::Handle task) {
+  try {
+    return "SUCCESS: " + celery::shown(task.get());
+  } catch (const celery::TaskFailed& failed) {
+    return task.state() + ": " + failed.type + ": " + failed.what();
+  } catch (const celery::NoResult& none) {
+    return none.what();
+  }
+}
+
+bool becomes_true(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(20ms);
+  return holds();
+}
+
+/// Runs a program to its end: its lines, and last its exit code. (test_support::run() ends all children of the test
+/// that are still there afterwards, the broker too. So no test here calls it while a broker runs.)
+std::vector<std::string> lines_of(const std::vector<std::string>& words) {
+  ChildProgram program(words, true);
+  program.read_all();
+  std::vector<std::string> lines = program.lines();
+  lines.push_back(fmt::format("exit code {}", program.wait()));
+  return lines;
+}
+
+/// The scripts in Python find the broker, and the module of the application.
+void prepare_python(const Broker& broker) {
+  setenv("BROKER", broker.url().c_str(), 1);
+  setenv("PYTHONPATH", scripts.c_str(), 1);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+}
+
+void tasks_wait_overlap_and_survive_their_worker(const Broker& broker) {
+  amqp::Connection watching(broker.url());
+  celery::Client client(broker.url());
+
+  // Posted with nobody there; three ids, each with a record when it is received and one when it has succeeded.
+  std::vector<celery::Client::Handle> tasks;
+  for (int i = 0; i < 3; ++i) tasks.push_back(client.delay("addTask.add", 5, 5));
+  EXPECT_EQ(watching.waiting("celery"), 3U);
+  EXPECT_EQ(tasks[0].state(), "PENDING");
+  EXPECT_THROW(tasks[0].get(50ms), celery::NoResult);
+  CppWorker worker(broker.url(), {"--concurrency", "1"});
+  for (const celery::Client::Handle& task : tasks) {
+    EXPECT_EQ(outcome(task), "SUCCESS: 10");
+    const celery::Client::Handle copy = task;
+    EXPECT_EQ(outcome(copy), "SUCCESS: 10");
+  }
+  worker.wait_for("Task addTask.add[" + tasks[2].id() + "] succeeded");
+  for (const celery::Client::Handle& task : tasks) {
+    std::vector<std::string> about;
+    for (const std::string& line : worker.lines()) {
+      if (line.find(task.id()) != std::string::npos) about.push_back(line);
+    }
+    EXPECT_THAT(about, ElementsAre("Received task: addTask.add[" + task.id() + "]",
+                                   testing::ContainsRegex("^Task addTask.add.* succeeded in .* s: 10$")));
+  }
+
+  // One process executes two tasks one after the other, two at the same time.
+  const auto overlap = [&] {
+    celery::Client::Handle one = client.delay("addTask.nap", 0.3), two = client.delay("addTask.nap", 0.3);
+    const celery::json::value first = one.get(), second = two.get();
+    return second.at(0).to_number<double>() < first.at(1).to_number<double>();
+  };
+  EXPECT_FALSE(overlap());
+  {
+    CppWorker another(broker.url(), {"--concurrency", "1"});
+    EXPECT_TRUE(overlap());
+    EXPECT_EQ(another.stop(SIGTERM), 0);
+  }
+
+  // A task is what it is also for the next worker, if the first one is killed while it executes it.
+  celery::Client::Handle nap = client.delay("addTask.nap", 0.5);
+  worker.wait_for("Received task: addTask.nap[" + nap.id());
+  EXPECT_EQ(worker.stop(SIGKILL), -SIGKILL);
+  EXPECT_EQ(nap.state(), "PENDING");
+  CppWorker heir(broker.url());
+  heir.wait_for("Received task: addTask.nap[" + nap.id() + "], which was delivered before");
+  EXPECT_EQ(heir.stop(SIGTERM), 0);  // and SIGTERM lets it finish
+  EXPECT_EQ(outcome(nap).substr(0, 9), "SUCCESS: ");
+
+  // A queue that is gone is an error at the client, at once; and the client can go on.
+  EXPECT_THROW(client.apply_async("addTask.add", {5, 5}, {}, {.queue = "nowhere"}), amqp::Unroutable);
+  watching.delete_queue("celery");
+  EXPECT_THROW(client.delay("addTask.add", 5, 5), amqp::Unroutable);
+  CppWorker last(broker.url());
+  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+  EXPECT_EQ(last.stop(SIGTERM), 0);
+}
+
+void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
+  amqp::Connection posting(broker.url());
+  celery::Client client(broker.url());
+  CppWorker worker(broker.url());
+  const std::string answers = posting.declare_queue("", {.exclusive = true});
+  posting.consume(answers, amqp::Acknowledgement::automatic);
+  const auto post = [&](object headers, const std::string& body, const std::string& type = "application/json") {
+    amqp::Message message = {.body = body, .reply_to = answers, .correlation_id = "x", .content_type = type};
+    celery::publish(posting, "", "celery", message, headers);
+    posting.confirm();
+    const auto answer = posting.next(20s);
+    return answer ? celery::error_of(celery::read_result(*answer)).type : std::string("no answer");
+  };
+  const object right = {{"task", "addTask.add"}, {"id", "x"}};
+  const auto with = [&](const char* name, celery::json::value value) {
+    object headers = right;
+    headers[name] = std::move(value);
+    return headers;
+  };
+  const std::string args = "[[5, 5], {}, {}]";
+  const std::string filler(130'900, 'h');  // so that the frame is full: one word more would not fit into it
+  std::uint32_t refused = 0;
+  for (const auto& [headers, body] : std::vector<std::pair<object, std::string>>{
+           {{}, args},
+           {{{"task", "addTask.add"}}, args},
+           {with("id", 7), args},
+           {with("task", ""), args},
+           {with("eta", "noon"), args},
+           {with("expires", {1, 2}), args},
+           {with("retries", "two"), args},
+           {with("timelimit", {-1, nullptr}), args},
+           {with("timelimit", {1e300, nullptr}), args},
+           {right, "[[5, 5"},
+           {right, ""},
+           {right, "5"},
+           {right, "[5, 5]"},
+           {right, "[{}, [], {}]"},
+           {right, std::string(1 << 21, '1')},
+           {right, std::string(100, '[') + std::string(100, ']')},
+           {right, "[[5, 5], {}, {\"chain\": [5]}]"},
+           {right, "[[5, 5], {}, {\"chain\": [{\"task\": \"a\", \"options\": {\"task_id\": 5}}]}]"},
+           {{{"task", "a"}, {"id", "b"}, {"filler", filler}}, args}}) {
+    const std::string type = post(headers, body);
+    EXPECT_TRUE(type == "DecodeError" || type == "NotRegistered") << type << ": " << body.substr(0, 100);
+    ++refused;
+  }
+  EXPECT_EQ(post(right, args, "application/x-python-serialize"), "DecodeError");
+  EXPECT_TRUE(becomes_true([&] { return posting.waiting("celery.dead") == refused + 1; }))
+      << posting.waiting("celery.dead");
+
+  // A task that asks to be tried again when its headers fill the frame ends with an error, too.
+  object headers = {{"task", "addTask.flaky"}, {"id", "x"}, {"filler", filler}};
+  EXPECT_EQ(post(headers, "[[1], {}, {}]"), "ValueError");
+  // Questions that are none are ignored.
+  for (const std::string question : {"", "5", "{}", R"({"method": 5})", R"({"method": "revoke", "arguments": {}})"}) {
+    posting.publish("celery.pidbox", "", {.body = question, .content_type = "application/json"});
+  }
+  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+
+  // A forged line does not become one of the log's.
+  EXPECT_EQ(outcome(client.delay("a\nReceived task: forged")), "FAILURE: NotRegistered: a\nReceived task: forged");
+  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  for (const std::string& line : worker.lines()) EXPECT_FALSE(line.starts_with("Received task: forged"));
+  EXPECT_EQ(posting.waiting("celery"), 0U);
+}
+
+void clients_in_python_use_it_like_one_of_pythons(const Broker& broker) {
+  CppWorker worker(broker.url(), {"--queues", "celery,other", "--name", "cpp@test"});
+  EXPECT_THAT(
+      lines_of({"/usr/bin/python3", "-W", "ignore", scripts + "/client.py"}),
+      ElementsAre("add SUCCESS: 10", "by name SUCCESS: 10", "fractions SUCCESS: 3.25",
+                  "largest SUCCESS: 9223372036854775807",
+                  "large FAILURE: builtins.OverflowError: the sum does not fit into 64 bits",
+                  HasSubstr("huge FAILURE: kombu.exceptions.DecodeError: a whole number does not fit"),
+                  HasSubstr("nan FAILURE: kombu.exceptions.DecodeError: the body is no JSON"),
+                  "texts FAILURE: builtins.TypeError: add takes two numbers",
+                  "missing FAILURE: builtins.TypeError: addTask.add misses argument y",
+                  "divide FAILURE: builtins.ZeroDivisionError: division by zero",
+                  "unknown FAILURE: celery.exceptions.NotRegistered: 'addTask.subtract'",
+                  HasSubstr("crash FAILURE: billiard.exceptions.WorkerLostError"), "flaky SUCCESS: 2",
+                  "too flaky FAILURE: celery.exceptions.MaxRetriesExceededError: not yet", "countdown SUCCESS: 10",
+                  "expired REVOKED: celery.exceptions.TaskRevokedError: expired", "other queue SUCCESS: 10",
+                  HasSubstr("time limit FAILURE: billiard.exceptions.TimeLimitExceeded"),
+                  HasSubstr("soft limit FAILURE: billiard.exceptions.SoftTimeLimitExceeded"), "group [0, 2, 4, 6, 8]",
+                  HasSubstr("pickled FAILURE: kombu.exceptions.DecodeError: content type"),
+                  HasSubstr("compressed FAILURE: kombu.exceptions.DecodeError: a compressed body"),
+                  "linked FAILURE: builtins.NotImplementedError: callbacks",
+                  "starmap FAILURE: celery.exceptions.NotRegistered: 'celery.starmap'",
+                  HasSubstr("option in a chain FAILURE: builtins.NotImplementedError: in a chain: option"),
+                  "its first SUCCESS: 3", "its second SUCCESS: 6", "chain SUCCESS: 10", "immutable SUCCESS: 14",
+                  "first fails FAILURE: builtins.ZeroDivisionError: division by zero",
+                  "second fails FAILURE: builtins.ZeroDivisionError: division by zero",
+                  HasSubstr("no such queue FAILURE: celery.exceptions.QueueNotFound"), "ping {'ok': 'pong'}",
+                  "registered ['addTask.add', 'addTask.crash', 'addTask.divide', 'addTask.flaky', 'addTask.nap']",
+                  "queues ['celery', 'other']", "scheduled [True]", "active ['addTask.nap', 'addTask.nap']",
+                  "reserved True", "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
+                  "third SUCCESS: 2", "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
+                  "revoked REVOKED: celery.exceptions.TaskRevokedError: revoked", "revoked True", "stats True 2",
+                  "refused {'error': 'rate_limit is not implemented by this worker'}", "delivered again [True]",
+                  "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
+                  "monitor [True] [('addTask.add', 'SUCCESS', '5')]", "exit code 0"));
+  const auto celery = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"/usr/bin/python3", "-W", "ignore", "-m", "celery", "-A", "celery_app"});
+    return lines_of(words);
+  };
+  EXPECT_THAT(celery({"status"}), Contains("1 node online."));
+  EXPECT_THAT(celery({"control", "shutdown"}), Contains(HasSubstr("shutting down")));
+  worker.wait_for("Stopped.");
+  EXPECT_EQ(worker.wait(), 0);
+}
+
+void its_client_uses_pythons_worker(const Broker& broker) {
+  ChildProgram worker({"/usr/bin/python3", "-W", "ignore", "-m", "celery", "-A", "celery_app", "worker", "--pool",
+                       "threads", "--concurrency", "2", "--loglevel", "INFO", "--without-mingle", "--without-gossip"},
+                      true);
+  worker.wait_for("ready.");
+  celery::Client client(broker.url());
+  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+  EXPECT_EQ(outcome(client.apply_async("addTask.add", {}, {{"x", 5}, {"y", 5}})), "SUCCESS: 10");
+  EXPECT_EQ(outcome(client.delay("addTask.add", "a", "b")), "SUCCESS: \"ab\"");
+  EXPECT_EQ(outcome(client.delay("addTask.divide", 1, 0)), "FAILURE: ZeroDivisionError: division by zero");
+  EXPECT_EQ(outcome(client.delay("addTask.subtract", 1, 0)), "FAILURE: NotRegistered: addTask.subtract");
+  EXPECT_EQ(outcome(client.delay("addTask.flaky", 2)), "SUCCESS: 2");
+  EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1})), "SUCCESS: 10");
+  EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.2, .expires = 0.1})),
+            "REVOKED: TaskRevokedError: expired");
+  EXPECT_EQ(worker.stop(SIGTERM), 0);
+}
+
+void a_broker_that_is_gone_is_an_error(const Broker& broker) {
+  celery::Client client(broker.url());
+  kill(broker.pid(), SIGKILL);
+  EXPECT_THROW(client.delay("addTask.add", 5, 5), amqp::Error);
+  EXPECT_THAT(lines_of({beside_this_program("celery_control_start"), "--broker", broker.url()}),
+              ElementsAre(HasSubstr("celery_control_start: "), "exit code 3"));
+}
+
+/// The functions above, in their order, beside one broker. The first two expect its queues to be empty.
+TEST(celery_control, beside_one_broker) {
+  SKIP_WITHOUT_RABBITMQ();
+  const bool have_celery = run("/usr/bin/python3", {"-c", "import celery"}).exit_code == 0;
+  const Broker broker;
+  prepare_python(broker);
+  tasks_wait_overlap_and_survive_their_worker(broker);
+  what_is_no_task_is_kept_aside_and_no_worker_loops(broker);
+  if (have_celery) {
+    clients_in_python_use_it_like_one_of_pythons(broker);
+    its_client_uses_pythons_worker(broker);
+  }
+  a_broker_that_is_gone_is_an_error(broker);
+  if (!have_celery) GTEST_SKIP() << "install python3-celery";
+}
+
+TEST(celery_control, the_command_line_of_the_worker_is_checked) {
+  const auto help = run("celery_control_start", {"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const std::string text : {"--app", "--broker", "--quiet", "--version", "amqp://guest@localhost//"}) {
+    EXPECT_THAT(help.text(), HasSubstr(text));
+  }
+  const auto version = run("celery_control_start", {"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_EQ(version.lines_with("^celery_control_start \\d+\\.\\d+\\.\\d+, Celery message protocol 2, ").size(), 1U);
+  const std::string long_name(256, 'q');
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--nonsense"},
+                                             {"--concurrency", "0"},
+                                             {"--queues", "a,,b"},
+                                             {"--queues", long_name},
+                                             {"--name", long_name},
+                                             {"--broker", "redis://localhost"},
+                                             {"--broker", "amqp://a:b@c:port"}}) {
+    const auto result = run("celery_control_start", wrong);
+    EXPECT_EQ(result.exit_code, 2) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], HasSubstr(wrong[0])) << result.text();
+  }
+}
+
+}  // namespace
