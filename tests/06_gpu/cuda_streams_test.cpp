@@ -29,7 +29,7 @@ TEST(cuda_streams, the_smallest_size_and_no_steps_work) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
 }
 
-TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other) {
+TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other_and_several_overlap) {
   const auto result = run("cuda_streams", {"--chunks", "4"});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   const auto pictures = result.captures("^  chunk \\d+ ([iko.]{60})$");  // without the word "chunk" before them
@@ -37,6 +37,11 @@ TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other) {
   for (int chunk = 0; chunk < 3; ++chunk) {  // a column may be shared by the end of one and the start of the next
     EXPECT_LE(pictures[chunk].find_last_of("iko"), pictures[chunk + 1].find_first_of("iko")) << result.text();
   }
+  int overlaps = 0;
+  for (int chunk = 4; chunk < 7; ++chunk) {
+    overlaps += pictures[chunk].find_last_of("iko") > pictures[chunk + 1].find_first_of("iko") + 1;
+  }
+  EXPECT_GE(overlaps, 1) << result.text();
 }
 
 bool device_here() {

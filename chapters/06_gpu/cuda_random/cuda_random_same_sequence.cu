@@ -5,7 +5,7 @@
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_random/cuda_random_same_sequence.cu common/cookbook/*.cpp -lfmt -o cuda_random_same_sequence
 // Run:     cuda_random_same_sequence
-// Symptom: exit 1, prints "threads: 1024, different numbers: 1"
+// Symptom: exit 1, prints "different numbers: 1, threads: 1024"
 
 #include <curand_kernel.h>
 
@@ -28,6 +28,6 @@ int main() {
 
   const std::vector<float> host = numbers.to_host();
   const std::set<float> different(host.begin(), host.end());
-  cookbook::println("threads: {}, different numbers: {}", host.size(), different.size());
+  cookbook::println("different numbers: {}, threads: {}", different.size(), host.size());
   return different.size() > 1 ? 0 : 1;
 }
