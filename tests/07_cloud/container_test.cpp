@@ -167,7 +167,7 @@ TEST(container_dynamic, needs_a_loader_that_is_not_there) {
   const auto result = run("container_dynamic");
   if (result.exit_code == 77) GTEST_SKIP() << result.out.back();
   EXPECT_EQ(result.exit_code, 1) << result.text();
-  EXPECT_THAT(result.text(), testing::HasSubstr("the image has one file"));
+  EXPECT_THAT(result.text(), testing::HasSubstr("the image has a file"));
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "support/client.hpp"
-#include "support/serving.hpp"
 #include "07_cloud/web_application/routes.hpp"
+#include "support/client.hpp"
 #include "support/run.hpp"
+#include "support/serving.hpp"
 
 namespace {
 

@@ -19,11 +19,14 @@
 #include <string>
 
 int main(int argc, char**) {
-  if (argc > 1) return 0;  // the copy, if it can be started
+  if (argc > 1) {  // the copy, if it can be started
+    std::puts("the program runs in the image");
+    return 0;
+  }
   std::string root = std::filesystem::temp_directory_path() / "empty_image.XXXXXX";
   if (mkdtemp(root.data()) == nullptr) return 3;
   std::filesystem::copy_file("/proc/self/exe", root + "/program");
-  std::printf("the image has one file, /program, of %ju bytes\n", std::filesystem::file_size(root + "/program"));
+  std::printf("the image has a file /program of %ju bytes\n", std::filesystem::file_size(root + "/program"));
   std::fflush(stdout);
 
   const pid_t child = fork();

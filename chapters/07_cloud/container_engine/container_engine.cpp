@@ -1,8 +1,8 @@
 // A client of a container engine
 //
 // A container engine, such as docker or podman, is a server: programs send it HTTP requests, and it makes containers
-// of images. This program asks the engine for its version and its images, gives it an image with one file, a web
-// server, starts two containers of it, and visits both.
+// of images. This program asks the engine for its version and its images, and gives it an image that has one file, a
+// web server. Then it starts two containers of this image, and visits both.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_engine/container_engine.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o container_engine
 // Run:     run.sh BIN, which starts an engine; or container_engine --socket FILE --archive FILE

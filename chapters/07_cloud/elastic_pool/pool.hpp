@@ -57,7 +57,7 @@ struct ElasticPool {
   /// Starts a worker for each job that neither an idle nor a starting worker can take, up to the limit.
   void grow(Cloud& cloud) const {
     auto missing = std::count_if(queue.begin(), queue.end(), [&](Job* job) { return may_take(*job, cloud); });
-    for (const Worker& worker : cloud.workers) missing -= worker.working == 0;
+    for (const Worker& worker : cloud.workers) missing -= worker.working == 0;  // it has no job: idle or starting
     for (; missing > 0 && cloud.workers.size() < cloud.limit; --missing) cloud.workers.push_back({start_seconds});
   }
 

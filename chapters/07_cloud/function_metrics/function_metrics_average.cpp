@@ -7,7 +7,7 @@
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/function_metrics/function_metrics_average.cpp -lfmt -o function_metrics_average
 // Run:     function_metrics_average
-// Symptom: exit 1, prints "99 % by the average of both"
+// Symptom: exit 1, prints "99 % from both histograms:   263 ms"
 
 #include <chrono>
 #include <cstdio>
@@ -20,13 +20,13 @@ int main() {
   for (int call = 0; call < 10'000; ++call) first.add(call % 100 == 0 ? 64ms : 1ms);
   for (int call = 0; call < 100; ++call) second.add(512ms);
 
-  const double average = (quantile(first.counts(), 0.99) + quantile(second.counts(), 0.99)) / 2;  // wrong
+  const double both = (quantile(first.counts(), 0.99) + quantile(second.counts(), 0.99)) / 2;  // wrong
 
-  Histogram::Counts both = first.counts();
-  for (std::size_t i = 0; i < both.size(); ++i) both[i] += second.counts()[i];
-  const double right = quantile(both, 0.99);
+  Histogram all;  // what a single machine would have counted: only to check the result
+  for (int call = 0; call < 10'100; ++call) all.add(call >= 10'000 ? 512ms : call % 100 == 0 ? 64ms : 1ms);
+  const double right = quantile(all.counts(), 0.99);
 
-  std::printf("99 %% by the average of both: %.0f ms\n", 1e3 * average);
+  std::printf("99 %% from both histograms:   %.0f ms\n", 1e3 * both);
   std::printf("99 %% of all calls:           %.0f ms\n", 1e3 * right);
-  return average == right ? 0 : 1;
+  return both == right ? 0 : 1;
 }

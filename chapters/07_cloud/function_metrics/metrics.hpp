@@ -23,7 +23,7 @@ class Histogram {
   using Counts = std::array<std::uint64_t, 22>;
 
   void add(std::chrono::nanoseconds latency) {
-    const auto below = static_cast<std::uint64_t>((latency.count() - 1) / 1000);  // 0 for 1 to 1000 ns
+    const auto below = static_cast<std::uint64_t>((latency.count() - 1) / 1000);  // 1000 ns still are 0
     const auto bucket = std::min<std::size_t>(std::bit_width(below), counts_.size() - 1);
     ++counts_[bucket];  // atomic: no call is lost, however many threads come here at the same time
     nanoseconds_ += latency.count();
@@ -80,7 +80,7 @@ struct FunctionMetrics {
  private:
   struct Recorder {
     FunctionMetrics& metrics;
-    int exceptions = std::uncaught_exceptions();  // one may be under way: then this call is part of the clean-up
+    int exceptions = std::uncaught_exceptions();  // may be one already, if a destructor makes this call
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
     ~Recorder() {  // runs on every way out of call()

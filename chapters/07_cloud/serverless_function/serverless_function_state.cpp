@@ -15,7 +15,7 @@
 #include "emulator.hpp"
 
 int main() {
-  if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // started by the emulator below
+  if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // this same program, started by the emulator below
     try {
       int visitors = 0;  // wrong: it belongs into a database
       run_bootstrap({{"visit", [&](const boost::json::object&) { return ++visitors; }}});

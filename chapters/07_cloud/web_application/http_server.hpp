@@ -1,4 +1,4 @@
-/// An HTTP/1.1 server in one thread, with one coroutine per connection.
+/// An HTTP/1.1 server in one thread, with one coroutine per connection: begin to read at HttpServer::serve.
 #pragma once
 
 #include <fmt/chrono.h>
@@ -16,8 +16,8 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 /// Whether it is beyond doubt where the request ends. If a proxy and this server read that differently, the rest of a
-/// body becomes a request that nobody has sent (request smuggling). So there is at most one length or one coding. And
-/// HTTP/1.1 demands exactly one Host.
+/// body becomes a request that nobody has sent (request smuggling). So there is at most one length ("5, 5" are two),
+/// and chunks only in HTTP/1.1. (Beast refuses a length beside chunks.) And HTTP/1.1 demands exactly one Host.
 inline bool is_framed(const Request& request) {
   const auto length = request[http::field::content_length], coding = request[http::field::transfer_encoding];
   const std::size_t hosts = request.count(http::field::host);
@@ -82,7 +82,7 @@ class HttpServer {
       parser.header_limit(8'000);
       parser.body_limit(65'536);
       auto [error, count] = co_await http::async_read_header(stream, buffer, parser, with_error);
-      if (error == http::error::end_of_stream) break;
+      if (error == http::error::end_of_stream) break;  // the client has closed
       if (error == http::error::bad_method && beast::buffers_to_string(buffer.data()).find_first_of("\r\n") == 0) {
         buffer.consume(1);  // an empty line before a request is ignored
         continue;
@@ -90,7 +90,7 @@ class HttpServer {
       ++unanswered_;
       if (!error) error = co_await read_body(stream, buffer, parser);
       Response response = error ? Response(status_of(error), 11) : answer(routes_, parser.get());
-      keep = !error && parser.keep_alive() && acceptor_.is_open();
+      keep = !error && parser.keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
       response.keep_alive(keep);
       response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
       response.prepare_payload();  // sets Content-Length, also for HEAD, whose answer has no body

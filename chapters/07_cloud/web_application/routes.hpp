@@ -18,7 +18,7 @@ using Routes = std::map<std::string, std::map<http::verb, Handler>>;
 /// handler throws. The handler of GET answers HEAD as well, and every path answers OPTIONS.
 inline Response answer(const Routes& routes, const Request& request) try {
   std::string name(request.target().substr(0, request.target().find('?')));  // without the query ("?name=x")
-  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // a host is there if a proxy is addressed
+  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // clients of a proxy name the host, too
   const auto path = routes.find(name.empty() ? "/" : name);
   if (path == routes.end()) return {http::status::not_found, 11};  // 11: HTTP/1.1
 

@@ -30,7 +30,7 @@ int main() {
   std::size_t have = 0;
   int empty_reads = 0;
   while (std::string_view(buffer.data(), have).find("\r\n\r\n") == std::string_view::npos) {
-    const std::size_t count = socket.read_some(asio::buffer(buffer) + have);  // missing: refuse a head that is too long
+    const std::size_t count = socket.read_some(asio::buffer(buffer) + have);  // wrong: there may be no room left
     have += count;
     if (count > 0) continue;
     if (++empty_reads == 1000) {
@@ -38,4 +38,10 @@ int main() {
       return 1;
     }
   }
+  socket.shutdown(tcp::socket::shutdown_send);  // the server's answer ends here
+
+  std::string answer;
+  boost::system::error_code end;
+  asio::read(client, asio::dynamic_buffer(answer), end);
+  std::printf("the client got: %s\n", answer.substr(0, answer.find('\r')).c_str());
 }
