@@ -10,8 +10,8 @@
 
 using Vector = std::vector<float>;
 
-/// c[i] = a[i] + b[i], `repeats` times for each i from `begin` to `end` - 1. `volatile` keeps the compiler from
-/// removing repetitions.
+/// c[i] = a[i] + b[i], `repeats` times for each i from `begin` to `end` - 1. All repetitions but the last are useless;
+/// `volatile` keeps the compiler from removing them.
 inline void repeated_sum(const volatile float* a, const volatile float* b, volatile float* c, std::size_t begin,
                          std::size_t end, unsigned repeats) {
   for (std::size_t i = begin; i < end; ++i) {
@@ -69,15 +69,6 @@ class DeviceSum {
   std::size_t count_;
   cl::Buffer a_, b_, c_;
 };
-
-/// When the kernel of an event was queued, submitted to the device, started and ended, in nanoseconds of the device's
-/// clock.
-inline std::vector<cl_ulong> times_of(const cl::Event& event) {
-  return {CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>()),
-          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>()),
-          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
-          CHECK_CL(event.getProfilingInfo<CL_PROFILING_COMMAND_END>())};
-}
 
 /// The speed-up from a job that takes `first` seconds to one that takes `other`: above 1 if the other one is faster.
 inline double speed_up(double first, double other) { return first / other; }

@@ -31,6 +31,9 @@ int main() {
 
   int wrong = 0;
   for (const float element : c) wrong += !(element == n);
-  cookbook::println("{} of {} elements are wrong", wrong, c.size());
-  return wrong > 0 ? 1 : 0;
+  if (wrong > 0) {
+    cookbook::println("{} of {} elements are wrong", wrong, c.size());
+    return 1;
+  }
+  cookbook::println("all of {} elements are right", c.size());
 }

@@ -28,17 +28,18 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiled(global const 
   if (row < n && column < n) c[row * n + column] = sum;
 }
 
-// Each work-item has 8 x 8 elements in registers: two groups of four rows, and two of four columns, 64 apart. It loads
-// 16 numbers from local memory, as four vectors of four, for 64 multiplications.
+// A work-group computes 128 x 128 elements, and each of its work-items 8 x 8 of them, in registers: four rows and four
+// more 64 below them, four columns and four more 64 to the right. For 64 multiplications a work-item loads 16 numbers
+// from local memory, as four vectors of four. vstore4(v, i, p) writes the numbers of v to p[4 * i] to p[4 * i + 3].
 kernel __attribute__((reqd_work_group_size(16, 16, 1))) void register_blocked(global const float* a,
                                                                               global const float* b, global float* c,
                                                                               int n) {
   local float4 a_tile[16][33], b_tile[16][32];  // 16 x 128 floats; A's with rows and columns exchanged
-  local float* const a_floats = (local float*)a_tile;
+  local float* const a_floats = (local float*)a_tile;  // the same tiles, number by number
   local float* const b_floats = (local float*)b_tile;
   const int x = get_local_id(0), y = get_local_id(1), item = 16 * y + x;
   const int first_row = 128 * get_group_id(1), first_column = 128 * get_group_id(0);
-  float4 sum[8][2];
+  float4 sum[8][2];  // for each of its rows the four left and the four right columns
   for (int i = 0; i < 8; ++i) sum[i][0] = sum[i][1] = 0;
 
   for (int k = 0; k < n; k += 16) {
@@ -50,7 +51,7 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void register_blocked(gl
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int j = 0; j < 16; ++j) {
-      float own_a[8];
+      float own_a[8];  // column j of A's tile, in this work-item's rows
       vstore4(a_tile[j][y], 0, own_a);
       vstore4(a_tile[j][y + 16], 1, own_a);
       const float4 left = b_tile[j][x], right = b_tile[j][x + 16];

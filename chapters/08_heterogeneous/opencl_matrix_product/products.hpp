@@ -15,10 +15,10 @@ struct Step {
   int rows, columns;   ///< and computes so many rows and columns of C
 };
 
-const Step steps[] = {{"1 one work-item per element", "naive", 16, 16, 16},
-                      {"2 tiles in local memory", "tiled", 16, 16, 16},
-                      {"3 8 x 8 elements in registers", "register_blocked", 16, 128, 128},
-                      {"4 vectors of 16, for processors", "vector_blocked", 1, 8, 32}};
+const Step steps[] = {{"step 1: one work-item per element", "naive", 16, 16, 16},
+                      {"step 2: tiles in local memory", "tiled", 16, 16, 16},
+                      {"step 3: 8 x 8 elements in registers", "register_blocked", 16, 128, 128},
+                      {"step 4: vectors of 16, for processors", "vector_blocked", 1, 8, 32}};
 
 /// Queues c = a * b; as many work-groups as it takes to cover C.
 inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, const Step& step, const cl::Buffer& a,

@@ -75,13 +75,13 @@ int main(int argc, char** argv) {
     cookbook::println("{:2}", fmt::join(row, row + range[0], " "));
   }
 
-  std::size_t wrong = 0;
+  std::size_t wrong = 0;  // group sizes with another result than the host's
   const std::vector<cl_uint> expected = steps_on_host();
   for (std::size_t size = 1; size <= largest; size *= 2) wrong += steps_on_device(queue, make_steps, size) != expected;
 
   cookbook::Checks checks;
-  checks.that("groups and numbers in two dimensions follow the rule", map == map_by_rule(range, shape));
-  checks.that("groups and numbers in three dimensions follow the rule",
+  checks.that("groups and places in two dimensions follow the rule", map == map_by_rule(range, shape));
+  checks.that("groups and places in three dimensions follow the rule",
               CHECK_CL(map_on_device(queue, program, {6, 4, 4}, {3, 2, 1})) == map_by_rule({6, 4, 4}, {3, 2, 1}));
   checks.equal("group sizes that change the result", wrong, 0U);
   return checks.exit_code();
