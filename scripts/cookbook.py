@@ -25,6 +25,7 @@ class Recipe:
     run: str = "plain"  # plain, mpi N, or parts
     needs: str = ""
     missing: str = ""  # packages without which it is not built; known after configure
+    pitfalls: tuple = ()  # names of its broken programs; read from the chapter's CMakeLists.txt alone
 
     @property
     def folder(self):
@@ -33,6 +34,10 @@ class Recipe:
     @property
     def page(self):
         return self.folder / "README.md"
+
+    @property
+    def has_exercise(self):
+        return (self.folder / "exercise.toml").exists()
 
     def sources(self):
         """Every source of the recipe, its main program first."""
@@ -63,6 +68,22 @@ def title_and_summary(page):
     return (match[1], match[2].replace("\n", " ")) if match else ("", "")
 
 
+def head_comment(source):
+    """The lines of the comment at the head of a source, without their slashes."""
+    lines = []
+    for line in source.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line[2:].strip())
+    return lines
+
+
+def head_field(source, field):
+    """The values of the lines `// <field>: value` of a source's head comment."""
+    text = "\n".join(head_comment(source))
+    return re.findall(rf"^{re.escape(field)}: +(.+)$", text, re.M)
+
+
 def complete(manifest_file):
     """Writes title and summary of every page into the manifest, whose lines have empty columns for them."""
     header, *rows = manifest_file.read_text().splitlines()
@@ -81,8 +102,10 @@ def recipes():
         for call in re.finditer(r"^\s*recipe\(\s*(\w+)([^)]*)\)", listing.read_text(), re.M):
             run = re.search(r"\bRUN\s+(mpi\s+\d+|parts|plain)", call[2])
             needs = re.search(r"\bNEEDS((?:\s+[a-z]\w*)+)", call[2])
+            pitfalls = re.search(r"\bPITFALLS((?:\s+[a-z]\w*)+)", call[2])
             recipe = Recipe(call[1], listing.parent.name, run=" ".join(run[1].split()) if run else "plain",
-                            needs=" ".join(needs[1].split()) if needs else "")
+                            needs=" ".join(needs[1].split()) if needs else "",
+                            pitfalls=tuple(pitfalls[1].split()) if pitfalls else ())
             recipe.title, recipe.summary = title_and_summary(recipe.page)
             found.append(recipe)
     return found

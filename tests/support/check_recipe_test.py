@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The generic tests of a recipe must be able to fail: each is given a recipe that is right, and ones that lie."""
+import json
 import os
 import pathlib
 import stat
@@ -323,12 +324,13 @@ class CompileLine(Case):
         self.write(source.replace("true -o recipe", line), PAGE)
         return list(check_recipe.compile_line_faults(self.recipe, self.build, ""))
 
-    def built(self, source):
-        """Puts what `source` compiles to where the build keeps the recipe's object."""
-        folder = self.build / "chapters" / "01_first" / "CMakeFiles" / "recipe.dir" / "recipe"
-        folder.mkdir(parents=True)
+    def built(self, source, options=""):
+        """Lets the build have compiled `source`, for its part, as the recipe's object."""
         (self.root / "built.cpp").write_text(source)
-        subprocess.run(["g++", "-c", str(self.root / "built.cpp"), "-o", str(folder / "recipe.cpp.o")], check=True)
+        subprocess.run(["g++", "-c", str(self.root / "built.cpp"), "-o", str(self.build / "recipe.o")], check=True)
+        command = {"directory": str(self.build), "command": f"c++ {options} -o recipe.o -c recipe.cpp",
+                   "file": str(self.recipe.folder / "recipe.cpp")}
+        (self.build / "compile_commands.json").write_text(json.dumps([command]))
 
     def test_right(self):
         self.assertEqual(self.faults(self.LINE), [])
@@ -339,7 +341,38 @@ class CompileLine(Case):
 
     def test_an_include_that_does_not_resolve(self):
         self.built("int main() {}")
-        self.assertTrue(self.faults(self.LINE, SOURCE + '#include "no_such.hpp"\n'))
+        for name in ('"no_such.hpp"', "NO_SUCH"):
+            self.assertTrue(self.faults(self.LINE, SOURCE + f"#include {name}\n"), name)
+
+    def test_an_include_that_resolves_in_the_folders_of_the_build_alone(self):
+        """In the source, or in a header that it includes. The preprocessor, which would see the #error, is not needed
+        where the line has the same folders."""
+        for folder in ("ours", "theirs"):
+            (self.root / "common" / folder).mkdir()
+        (self.root / "common" / "ours" / "outer.hpp").write_text("#include <inner.hpp>\n")
+        (self.root / "common" / "theirs" / "inner.hpp").write_text("")
+        self.built("int main() {}", f"-I{self.root}/common/ours -isystem {self.root}/common/theirs")
+        source = SOURCE + '#include <vector>\n#include "outer.hpp"\n#error the preprocessor was started\n'
+        both = self.LINE.replace("-Iinclude", "-Icommon/ours -Icommon/theirs")
+        self.assertEqual(self.faults(both, source), [])
+        for line in (self.LINE, self.LINE.replace("-Iinclude", "-Icommon/ours"), both.replace("-std", "-DX -std")):
+            self.assertTrue(self.faults(line, source), line)
+        (self.root / "common" / "ours" / "inner.hpp").write_text("another header of this name")
+        self.assertTrue(self.faults(both.replace("ours -Icommon/theirs", "theirs -Icommon/ours"), source))
+
+    def test_a_header_of_a_library_whose_folder_the_line_does_not_name(self):
+        with tempfile.TemporaryDirectory() as library:
+            pathlib.Path(library, "library.h").write_text("")
+            self.built("int main() {}", f"-isystem {library}")
+            source = SOURCE + "#include <library.h>\n"
+            self.assertTrue(self.faults(self.LINE, source))
+            self.assertEqual(self.faults(self.LINE.replace("-Iinclude", f"-I{library}"), source), [])
+
+    def test_a_generated_source_of_the_same_text_is_not_compiled_again(self):
+        self.built("int main() {}")
+        line = f"cp {self.recipe.folder}/recipe.cpp . && g++ -std=c++20 recipe.cpp -o recipe"
+        self.assertEqual(self.faults(line, SOURCE + "this does not compile"), [])
+        self.assertTrue(self.faults(line.replace("&&", "&& echo >>recipe.cpp &&"), SOURCE + "this does not compile"))
 
     def test_a_library_that_is_missing(self):
         self.built("extern \"C\" double cblas_no_such(); int main() { return cblas_no_such() > 0; }")
@@ -379,6 +412,24 @@ class Symptom(Case):
 
     def test_does_not_hang(self):
         self.assertTrue(self.faults("// Symptom: hangs", "echo waiting\n"))
+        self.assertTrue(self.faults("// Symptom: hangs", "echo waiting; for i in 1 2 3 4 5 6 7; do sleep 0.1; done\n"))
+
+    def test_works_on_and_on(self):
+        self.assertEqual(self.faults("// Symptom: hangs", "echo waiting; while :; do :; done\n"), [])
+
+    def test_a_run_that_the_page_shows_is_left_to_the_test_of_the_page(self):
+        def of_page(transcript, symptom='// Symptom: exit 1, prints "lost"', sanitizer=""):
+            self.write(SOURCE, PAGE.replace("## Pitfalls\n", f"## Pitfalls\n\n```console{transcript}```\n"))
+            return self.faults(symptom, "echo fine\n", sanitizer)
+
+        shown = " exit=1\n$ build/bin/recipe_pitfall\n3 lost\n"
+        self.assertEqual(of_page(shown), [])
+        self.assertTrue(of_page(shown, sanitizer="thread"))
+        self.assertTrue(of_page(shown, '// Symptom: exit 2, prints "lost"'))
+        self.assertTrue(of_page(shown, '// Symptom: exit 1, prints "gone"'))
+        self.assertTrue(of_page(shown.replace("pitfall", "pitfall --items 2")))
+        self.assertTrue(of_page(shown.replace("$ ", "$ ITEMS=2 ")))
+        self.assertTrue(of_page(shown.replace("3 lost", "3 ms lost"), '// Symptom: exit 1, prints "3 ms lost"'))
 
     def test_sanitizer_has_a_symptom_of_its_own(self):
         lines = '// Symptom: exit 1, prints "lost"\n// Symptom under thread: prints "data race"'

@@ -180,8 +180,8 @@ Result run(const std::string& name, const std::vector<std::string>& arguments, c
     if (!ended && waitpid(child, &status, WNOHANG) == child) {
       ended = true;
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-      // What it left behind may hold the pipes open for ever.
-      result.left_behind = reap_leftovers(std::chrono::seconds(result.exit_code == 0 ? 0 : 1));
+      // What it left behind may hold the pipes open for ever. On a busy machine it takes time to end by itself.
+      result.left_behind = reap_leftovers(std::chrono::seconds(result.exit_code == 0 || result.timed_out ? 0 : 10));
     }
     const auto passed = Clock::now() - start;
     if (!interrupted && passed >= std::chrono::milliseconds(setting.interrupt_after_ms)) {

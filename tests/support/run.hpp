@@ -15,8 +15,8 @@ namespace test_support {
 struct Result {
   int exit_code = -1;            ///< as waitpid has it; -N if signal N ended the program
   bool timed_out = false;        ///< it ran past the limit and was killed, and its whole process group with it
-  int left_behind = 0;           ///< processes that it started and that were still there when it had ended (a second
-                                 ///< later if it failed or was killed, since then others end them); killed
+  int left_behind = 0;           ///< processes that it started and that were still there when it had ended (up to ten
+                                 ///< seconds later if it failed or was killed, since then others end them); killed
   std::vector<std::string> out;  ///< the lines of standard output
   std::vector<std::string> err;  ///< the lines of standard error
 

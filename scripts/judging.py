@@ -1,0 +1,384 @@
+"""Judges a repair of an exercise: compiles it, runs it many times and under load, counts its threads, processes and
+messages, and runs it with a sanitizer. The answer says in plain words what is still wrong, with the lines that show it."""
+import contextlib
+import ctypes
+import dataclasses
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import cookbook
+import exercises
+
+SKIPPED = 77
+SHOWN_LINES = 8  # of a program's output or of a report
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+SLEEPS = r"\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
+libc = ctypes.CDLL(None)
+# When one rank has failed, mpirun would wait for the others a while; sometimes for ever.
+os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+
+
+@dataclasses.dataclass
+class Verdict:
+    accepted: bool
+    text: str  # what was found, in plain words
+    shown: str = ""  # the lines that show it
+    skipped: bool = False
+
+    def __str__(self):
+        indented = "".join(f"    {line}\n" for line in self.shown.splitlines())
+        return self.text + ("\n" + indented if indented else "\n")
+
+
+class Refused(Exception):
+    def __init__(self, text, shown=""):
+        super().__init__(text)
+        self.verdict = Verdict(False, text, shown)
+
+
+class Skipped(Exception):
+    pass
+
+
+# Running -------------------------------------------------------------------------------------------------------------
+
+def die_with_parent():
+    """In a child, before its program starts: it is killed when the judge ends, however that happens."""
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans():
+    """What a program leaves running becomes a child of the judge, which ends it."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def descendants():
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError):
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                parents[int(entry.name)] = int(fields[1])
+    found = [os.getpid()]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def end_descendants(spared=()):
+    """Kills every process that descends from this one but the `spared`, and waits for them."""
+    for _ in range(50):
+        left = [one for one in descendants() if one not in spared]
+        if not left:
+            return
+        for one in left:
+            with contextlib.suppress(OSError):
+                os.kill(one, signal.SIGKILL)
+        for one in left:
+            with contextlib.suppress(OSError):
+                os.waitpid(one, os.WNOHANG)
+        time.sleep(0.02)
+
+
+@dataclasses.dataclass
+class Outcome:
+    code: int
+    text: str
+    hung: bool
+
+
+def run(command, folder, limit, environment=None, spared=()):
+    """Runs a command in `folder`; both outputs as one text. What still runs at the limit is ended, first by SIGTERM, so
+    that mpirun can clean up, and so is what the command leaves behind."""
+    with tempfile.TemporaryFile() as output:  # no pipe: a process that is left behind would keep it open
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
+                                   start_new_session=True, preexec_fn=die_with_parent,
+                                   env={**os.environ, **(environment or {})})
+        hung = False
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            hung = True
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+        end_descendants(spared)
+        process.wait()
+        output.seek(0)
+        return Outcome(process.returncode, output.read(1 << 20).decode(errors="replace"), hung)
+
+
+@contextlib.contextmanager
+def load():
+    """Keeps every core busy, so that threads and processes lose theirs at places where they seldom do otherwise."""
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=die_with_parent)
+            for _ in range(len(os.sched_getaffinity(0)))]
+    try:
+        yield [process.pid for process in busy]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+# Compiling -----------------------------------------------------------------------------------------------------------
+
+def build_commands(build, name):
+    """The commands that compile and link the program `name`, as ninja would run them."""
+    listed = subprocess.run(["ninja", "-C", str(build), "-t", "commands", name], stdout=subprocess.PIPE, text=True)
+    lines = [line for line in listed.stdout.splitlines() if line.strip()]
+    compile_line = next(line for line in lines if re.search(rf" -c \S*/{name}\.c(pp|u)\b", line))
+    link_line = next(line for line in lines if re.search(rf" -o bin/{name}(\s|$)", line))
+    return compile_line, link_line
+
+
+def first_error(text):
+    """The first error of a compiler's output, with the lines that explain it."""
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if re.search(r"\berror\b", line)), 0)
+    end = next((i for i in range(start + 1, len(lines)) if re.search(r"\b(error|warning)\b", lines[i])), len(lines))
+    return "\n".join(lines[start:min(end, start + SHOWN_LINES)])
+
+
+class Program:
+    """A learner's program, compiled as the pitfall is. The build folder's paths are relative to it."""
+
+    def __init__(self, exercise, source, build, scratch):
+        self.exercise, self.source, self.build, self.scratch = exercise, source, build, scratch
+        for other in {source.stem for source in exercise.recipe.sources()} - {exercise.name}:
+            if (build / "bin" / other).exists():  # some start a program that stands beside theirs
+                (scratch / other).symlink_to(build / "bin" / other)
+
+    def compiled(self, flags=()):
+        name = self.exercise.name
+        folder = self.scratch / ("plain" if not flags else flags[0].split("=")[-1].split(",")[0])
+        folder.mkdir()
+        for entry in self.scratch.iterdir():
+            if entry.is_symlink():
+                (folder / entry.name).symlink_to(entry.readlink())
+        compile_line, link_line = build_commands(self.build, name)
+        object_file, program = folder / f"{name}.o", folder / name
+        words = shlex.split(compile_line)
+        old_source = next(words[i + 1] for i, word in enumerate(words) if word == "-c")
+        old_object = words[words.index("-o") + 1]
+        words = [str(self.source) if word == old_source else str(object_file) if word == old_object else word
+                 for word in words if word not in ("-MD", "-MMD")]
+        for option in ("-MF", "-MT"):
+            if option in words:
+                del words[words.index(option):words.index(option) + 2]
+        words += ["-I", str(self.exercise.recipe.folder), *flags]
+        if self.source.suffix == ".cpp":
+            words.append("-Wno-error")  # a warning is no mistake
+        done = run(words, self.build, 300)
+        if done.code != 0:
+            raise Refused("The program does not compile. The first error:", first_error(done.text))
+        link_line = link_line.replace(old_object, str(object_file)).replace(f"-o bin/{name}", f"-o {program}")
+        link_line = link_line.removeprefix(": && ").removesuffix(" && :").strip()
+        done = run([*shlex.split(link_line), *flags], self.build, 300)
+        if done.code != 0:
+            raise Refused("The program cannot be linked:", first_error(done.text))
+        return program
+
+    def command(self, program, before=()):
+        """How one starts it; `before` stands directly before the program, behind mpirun's options."""
+        command = self.exercise.recipe.command(self.build, self.exercise.name)
+        return [*command[:-1], *before, str(program)]
+
+
+# Judging -------------------------------------------------------------------------------------------------------------
+
+def symptom_of(exercise):
+    """The text by which the untouched program shows its mistake, or None where it hangs or where only a sanitizer sees it."""
+    symptom = " ".join(cookbook.head_field(exercise.original, "Symptom"))
+    text = re.search(r'prints "([^"]+)"', symptom)
+    return text[1] if text and not symptom.startswith("exit 0") else None
+
+
+def last_lines(text):
+    return "\n".join([line for line in text.splitlines() if line.strip()][-SHOWN_LINES:])
+
+
+def check_outcome(exercise, outcome, limit, where):
+    """Refuses what one run has shown."""
+    symptom = symptom_of(exercise)
+    if symptom and symptom in outcome.text:
+        lines = [line for line in outcome.text.splitlines() if line.strip()]
+        place = next(i for i, line in enumerate(lines) if symptom in line)
+        raise Refused(f"The mistake still shows{where}. The program printed:",
+                      "\n".join(lines[max(0, place - 3):place + 1]))
+    if outcome.hung:
+        raise Refused(f"The program hangs: it still ran after {limit} s{where}. "
+                      + ("Its last lines:" if outcome.text.strip() else "It has printed nothing."), last_lines(outcome.text))
+    if outcome.code == SKIPPED:
+        raise Skipped(last_lines(outcome.text))
+    if outcome.code < 0:
+        raise Refused(f"The program was ended by signal {-outcome.code} ({signal.Signals(-outcome.code).name}){where}. "
+                      "Its last lines:", last_lines(outcome.text))
+    if outcome.code != 0:
+        raise Refused(f"The program ended with exit code {outcome.code}{where}, not with 0. Its last lines:",
+                      last_lines(outcome.text))
+    for pattern in exercise.prints:
+        if not any(re.fullmatch(pattern, line.strip()) for line in outcome.text.splitlines()):
+            raise Refused(f"No line of the output is like the expected one{where}: {pattern.replace(chr(92), '')}. The program printed:",
+                          last_lines(outcome.text))
+
+
+def check_text(exercise, texts):
+    """Refuses repairs that wait instead of synchronising, or that change what the program does or checks."""
+    given = exercise.texts()
+    main = next(iter(given))
+    mine, original = (re.sub(r"//[^\n]*", "", files[main]) for files in (texts, given))
+    if len(re.findall(SLEEPS, mine)) > len(re.findall(SLEEPS, original)):
+        before = [line.strip() for line in original.splitlines()]
+        shown = [line.strip() for line in mine.splitlines() if re.search(SLEEPS, line) and line.strip() not in before]
+        raise Refused("The program sleeps where it did not before. Sleeping makes a mistake show less often; it does not "
+                      "remove it:", "\n".join(shown))
+    squeezed = "\n".join(exercises.squeezed(text) for text in texts.values())
+    for piece in exercise.keep:
+        if exercises.squeezed(piece) not in squeezed:
+            raise Refused("This belongs to the program's work or to its own checks, and must stay:", piece)
+    for pattern, reason in exercise.refuse.items():
+        if re.search(pattern, squeezed):
+            raise Refused(reason)
+
+
+def check_counts(exercise, record):
+    """Refuses a repair that takes the parallelism out: fewer threads, processes or messages than the program must have."""
+    lines = record.read_text().splitlines() if record.exists() else []
+    threads = max([int(line.split()[1]) for line in lines if line.startswith("threads ")], default=1)
+    processes = lines.count("process")
+    if threads < exercise.threads:
+        raise Refused(f"Beside main at most {threads - 1} thread{'s' * (threads != 2)} existed at the same time, and the program "
+                      f"needs {exercise.threads - 1}. A repair keeps the parallelism.")
+    if processes < exercise.processes:
+        raise Refused(f"The program started {processes} processes, and it needs {exercise.processes}. "
+                      "A repair keeps the parallelism.")
+    for call, least in exercise.calls.items():
+        if (made := sum(lines.count(f"call {one}") for one in call.split("|"))) < least:
+            raise Refused(f"All ranks together called {call.replace('|', ' or ')} {made} times, and the program needs {least} calls. "
+                          "A repair keeps the communication.")
+
+
+def sanitizer_of(exercise):
+    if exercise.sanitizer:
+        return exercise.sanitizer
+    source = exercise.original
+    if source.suffix == ".cu":
+        return "memcheck"
+    if exercise.recipe.run.startswith("mpi"):
+        return "none"
+    return "thread" if "#include <thread>" in source.read_text() else "address"
+
+
+IN_PLAIN_WORDS = {
+    "data race": "Two threads use the same memory at the same time, one of them writes, and nothing orders the two.",
+    "lock-order-inversion": "Two locks are taken in one order here and in the other order there.",
+    "buffer-overflow": "The program reads or writes behind the end of an array.",
+    "use-after": "The program uses memory that no longer belongs to it.",
+}
+SANITIZER_NAMES = {"thread": "ThreadSanitizer", "address": "AddressSanitizer"}
+REPORT = re.compile(r"^(==\d+==ERROR: |WARNING: ThreadSanitizer|FATAL: ThreadSanitizer|.*: runtime error: |"
+                    r"=+ (Invalid |Uninitialized |Barrier error|(Error|Warning): Race reported|Program hit |"
+                    r"ERROR SUMMARY: [1-9]|RACECHECK SUMMARY: [1-9]))")
+NO_SUCH_TOOL_HERE = "Device not supported"  # what compute-sanitizer says on a virtual machine that hides the device's counters
+
+
+def check_sanitizer(exercise, program, build):
+    kind = sanitizer_of(exercise)
+    if kind == "none":
+        return None
+    suppressions = cookbook.ROOT / "tests" / "support" / "tsan.supp"
+    environment = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={suppressions}",
+                   "ASAN_OPTIONS": "detect_stack_use_after_return=1:protect_shadow_gap=0", "UBSAN_OPTIONS": "print_stacktrace=1",
+                   "LSAN_OPTIONS": "detect_leaks=0" if {"mpi", "opencl", "cuda"} & set(exercise.recipe.needs.split()) else ""}
+    if kind in SANITIZER_NAMES:
+        # As the presets tsan and asan have it; the warnings were shown when the program was compiled without.
+        flags = {"thread": ["-fsanitize=thread"], "address": ["-fsanitize=address,undefined", "-fno-sanitize=vptr"]}[kind]
+        flags += ["-O1", "-g", "-w"]
+        name = SANITIZER_NAMES[kind]
+        before = ["setarch", platform.machine(), "-R"] if kind == "thread" else []
+        command = program.command(program.compiled(flags), before)
+    else:
+        tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+        if not tool:
+            return None
+        name = f"compute-sanitizer's {kind}"
+        command = program.command(program.scratch / "plain" / exercise.name, [tool, "--tool", kind])
+    limit = 6 * exercise.limit
+    for _ in range(3):
+        outcome = run(command, program.scratch, limit, environment)
+        if NO_SUCH_TOOL_HERE in outcome.text:
+            return None
+        lines = outcome.text.splitlines()
+        start = next((i for i, line in enumerate(lines) if REPORT.match(line)), None)
+        if start is not None:
+            own = [line.strip() for line in lines[start + 1:]
+                   if program.source.name in line or re.match(r" +(Previous |Atomic )?(read|write) of size", line, re.I)]
+            meaning = [words + " " for kind_of_mistake, words in IN_PLAIN_WORDS.items() if kind_of_mistake in lines[start]]
+            raise Refused(f"{name} finds a mistake. {''.join(meaning[:1])}Its report:",
+                          "\n".join([lines[start].strip(), *own[:SHOWN_LINES - 1]]))
+        if outcome.hung:
+            check_outcome(exercise, outcome, limit, f" with {name}")
+        if outcome.code == SKIPPED:
+            raise Skipped(last_lines(outcome.text))
+    return name
+
+
+def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
+    """The verdict on the program in `folder`. It is run up to `runs` times and `seconds` alone, and as often under load.
+    What has been done so far is told to `say`."""
+    texts = {name: (folder / name).read_text() for name in exercise.texts()}
+    source = folder / next(iter(texts))
+    adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="exercise-") as scratch:
+        try:
+            program = Program(exercise, source.resolve(), build, pathlib.Path(scratch))
+            if "cuda" in exercise.recipe.needs.split():  # to compile takes long, so ask first whether there is a device
+                first = run(program.command(build / "bin" / exercise.name), scratch, 60)
+                if first.code == SKIPPED:
+                    raise Skipped(last_lines(first.text))
+            plain = program.compiled()
+            say("compiled")
+            record = pathlib.Path(scratch) / "record"
+            probes = [str(path) for path in sorted((build / "lib").glob("libexercise_probe*.so"))
+                      if "mpi" not in path.name or exercise.recipe.run.startswith("mpi")]
+            counted = ["env", "LD_PRELOAD=" + ":".join(probes), f"COOKBOOK_EXERCISE_RECORD={record}"]
+            check_outcome(exercise, run(program.command(plain, counted), scratch, exercise.limit), exercise.limit, "")
+            check_text(exercise, texts)
+            check_counts(exercise, record)
+            say("right in one run")
+            sanitizer = check_sanitizer(exercise, program, build)
+            if sanitizer:
+                say(f"{sanitizer} finds nothing")
+            count = repeated(exercise, program.command(plain), scratch, runs, seconds, exercise.limit, "")
+            say(f"right in {count} runs")
+            with load() as busy:
+                loaded = repeated(exercise, program.command(plain), scratch, runs, seconds, 4 * exercise.limit,
+                                  " while other programs kept every core busy", busy)
+        except Refused as refused:
+            return refused.verdict
+        except Skipped as skipped:
+            return Verdict(False, "It cannot be judged here. The program said:", str(skipped), skipped=True)
+        finally:
+            end_descendants()
+    found = f"; {sanitizer} finds nothing" if sanitizer else ""
+    return Verdict(True, f"Repaired: right in {count} runs, and in {loaded} with every core busy{found}.")
+
+
+def repeated(exercise, command, folder, runs, seconds, limit, where, spared=()):
+    """Runs it again and again, at least twice; how often."""
+    start = time.monotonic()
+    for count in range(1, runs + 1):
+        check_outcome(exercise, run(command, folder, limit, spared=spared), limit, where)
+        if count >= 2 and time.monotonic() - start > seconds:
+            break
+    return count
