@@ -10,6 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SKIPPED = 77  # the exit code of what cannot run on this machine
 SOURCES = (".cpp", ".cu", ".cl", ".hpp", ".cuh", ".capnp", ".sh", ".c")
 # For mpirun, wherever ranks are started: where libevent, on which it is built, uses epoll, it may write warnings of its
 # own to standard error. (OMPI_MCA_opal_event_include is for one of its two event loops alone.)

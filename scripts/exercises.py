@@ -43,8 +43,6 @@ import tomllib
 
 import cookbook
 
-FIELDS = {"task": str, "hints": list, "prints": list, "keep": list, "refuse": dict, "threads": int, "processes": int, "calls": dict,
-          "sanitizer": str, "limit": int, "files": list, "without": list}
 SANITIZERS = ("thread", "address", "none", "memcheck", "racecheck", "initcheck", "synccheck")
 WIDTH = 118
 
@@ -119,17 +117,14 @@ class Exercise:
         return texts
 
 
+# The fields of exercise.toml with their types: all but the name of the program and its recipe.
+FIELDS = {field.name: field.type for field in dataclasses.fields(Exercise)[2:]}
+
+
 def squeezed(text):
     """A source without comments and white space."""
     text = re.sub(r"//[^\n]*", "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
     return re.sub(r"\s+", "", text)
-
-
-def programs_to_repair():
-    """(recipe, name) of every pitfall, in the order of the recipes."""
-    for recipe in cookbook.recipes():
-        for name in recipe.pitfalls:
-            yield recipe, name
 
 
 def exercises():

@@ -18,7 +18,6 @@ import time
 import cookbook
 import exercises
 
-SKIPPED = 77
 SHOWN_LINES = 8  # of a program's output or of a report
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SLEEPS = r"\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
@@ -154,17 +153,14 @@ class Program:
 
     def __init__(self, exercise, source, build, scratch):
         self.exercise, self.source, self.build, self.scratch = exercise, source, build, scratch
-        for other in {source.stem for source in exercise.recipe.sources()} - {exercise.name}:
-            if (build / "bin" / other).exists():  # some start a program that stands beside theirs
-                (scratch / other).symlink_to(build / "bin" / other)
 
     def compiled(self, flags=()):
         name = self.exercise.name
         folder = self.scratch / ("plain" if not flags else flags[0].split("=")[-1].split(",")[0])
         folder.mkdir()
-        for entry in self.scratch.iterdir():
-            if entry.is_symlink():
-                (folder / entry.name).symlink_to(entry.readlink())
+        for other in {source.stem for source in self.exercise.recipe.sources()} - {name}:
+            if (self.build / "bin" / other).exists():  # some start a program that stands beside theirs
+                (folder / other).symlink_to(self.build / "bin" / other)
         compile_line, link_line = build_commands(self.build, name)
         object_file, program = folder / f"{name}.o", folder / name
         words = shlex.split(compile_line)
@@ -218,7 +214,7 @@ def check_outcome(exercise, outcome, limit, where):
     if outcome.hung:
         raise Refused(f"The program hangs: it still ran after {limit} s{where}. "
                       + ("Its last lines:" if outcome.text.strip() else "It has printed nothing."), last_lines(outcome.text))
-    if outcome.code == SKIPPED:
+    if outcome.code == cookbook.SKIPPED:
         raise Skipped(last_lines(outcome.text))
     if outcome.code < 0:
         raise Refused(f"The program was ended by signal {-outcome.code} ({signal.Signals(-outcome.code).name}){where}. "
@@ -292,7 +288,7 @@ REPORT = re.compile(r"^(==\d+==ERROR: |WARNING: ThreadSanitizer|FATAL: ThreadSan
 NO_SUCH_TOOL_HERE = "Device not supported"  # what compute-sanitizer says on a virtual machine that hides the device's counters
 
 
-def check_sanitizer(exercise, program, build):
+def check_sanitizer(exercise, program, plain):
     kind = sanitizer_of(exercise)
     if kind == "none":
         return None
@@ -312,7 +308,7 @@ def check_sanitizer(exercise, program, build):
         if not tool:
             return None
         name = f"compute-sanitizer's {kind}"
-        command = program.command(program.scratch / "plain" / exercise.name, [tool, "--tool", kind])
+        command = program.command(plain, [tool, "--tool", kind])
     limit = 6 * exercise.limit
     for _ in range(3):
         outcome = run(command, program.scratch, limit, environment)
@@ -328,7 +324,7 @@ def check_sanitizer(exercise, program, build):
                           "\n".join([lines[start].strip(), *own[:SHOWN_LINES - 1]]))
         if outcome.hung:
             check_outcome(exercise, outcome, limit, f" with {name}")
-        if outcome.code == SKIPPED:
+        if outcome.code == cookbook.SKIPPED:
             raise Skipped(last_lines(outcome.text))
     return name
 
@@ -344,7 +340,7 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
             program = Program(exercise, source.resolve(), build, pathlib.Path(scratch))
             if "cuda" in exercise.recipe.needs.split():  # to compile takes long, so ask first whether there is a device
                 first = run(program.command(build / "bin" / exercise.name), scratch, 60)
-                if first.code == SKIPPED:
+                if first.code == cookbook.SKIPPED:
                     raise Skipped(last_lines(first.text))
             plain = program.compiled()
             say("compiled")
@@ -356,7 +352,7 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
             check_text(exercise, texts)
             check_counts(exercise, record)
             say("right in one run")
-            sanitizer = check_sanitizer(exercise, program, build)
+            sanitizer = check_sanitizer(exercise, program, plain)
             if sanitizer:
                 say(f"{sanitizer} finds nothing")
             count = repeated(exercise, program.command(plain), scratch, runs, seconds, exercise.limit, "")

@@ -25,13 +25,14 @@ def configure(again=False):
         quietly(["cmake", "--preset", PRESET], "configuring")
 
 
-def has_target(name):
-    listed = quietly(["ninja", "-C", str(BUILD), "-t", "targets", "all"], "listing the targets")
-    return f"\n{name}: phony" in "\n" + listed
+def existing(targets):
+    """Those of the targets that the build has."""
+    listed = "\n" + quietly(["ninja", "-C", str(BUILD), "-t", "targets", "all"], "listing the targets")
+    return [target for target in targets if f"\n{target}: phony" in listed]
 
 
-def build(target):
-    quietly(["cmake", "--build", str(BUILD), "--target", target], f"building {target}")
+def build(*targets):
+    quietly(["cmake", "--build", str(BUILD), "--target", *targets], f"building {' '.join(targets)}")
 
 
 def run_one(name, arguments):
@@ -49,7 +50,7 @@ def run_one(name, arguments):
         recipe = next(recipe for recipe in cookbook.manifest(BUILD) if recipe.name == name)
     if recipe.missing:
         print(f"scripts/run: {name} is not built; install {recipe.missing} (scripts/setup does)", file=sys.stderr)
-        return 77
+        return cookbook.SKIPPED
     build("recipes" if recipe.run == "parts" else name)
     command = recipe.command(BUILD, arguments=arguments)
     os.execvp(command[0], command)
@@ -75,7 +76,7 @@ def run_all():
         try:
             done = subprocess.run(recipe.command(BUILD), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, timeout=120)
-            outcome = {0: "ok", 77: "skipped"}.get(done.returncode, f"exit {done.returncode}")
+            outcome = {0: "ok", cookbook.SKIPPED: "skipped"}.get(done.returncode, f"exit {done.returncode}")
             reason = "" if done.returncode == 0 else last_reason(done.stdout)
         except subprocess.TimeoutExpired:
             outcome, reason = "timeout", "still running after 120 s"

@@ -8,6 +8,7 @@ Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
 import argparse
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
@@ -24,14 +25,14 @@ def judged(exercise, case, texts, build, **effort):
     verdict = judging.judge(exercise, folder, build, **effort)
     if verdict.skipped:
         print(verdict)
-        sys.exit(judging.SKIPPED)
+        sys.exit(cookbook.SKIPPED)
     return verdict
 
 
 def right_reasons(exercise):
     """Texts of which one must stand in the answer to the untouched program."""
-    under = [field.split('"')[1] for field in cookbook.head_field(exercise.original, f"Symptom under {judging.sanitizer_of(exercise)}")]
-    return [judging.symptom_of(exercise) or "hangs", *under]
+    under = " ".join(cookbook.head_field(exercise.original, f"Symptom under {judging.sanitizer_of(exercise)}"))
+    return [judging.symptom_of(exercise) or "hangs", *re.findall(r'prints "([^"]+)"', under)]
 
 
 def faults(exercise, build):

@@ -18,7 +18,6 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
 import cookbook  # noqa: E402
 
-SKIPPED = 77
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 REUSING_OBJECTS = pathlib.Path(__file__).resolve().parent / "reusing_objects"  # compilers that compile nothing twice
 SECTIONS = ["Getting ready", "How to do it", "How it works", "Pitfalls", "There's more", "Exercises", "See also"]
@@ -243,7 +242,7 @@ def page_faults(recipe, build, sanitizer=""):
             faults += transcript_faults(expected, result.text.splitlines(), "any-order" in attributes)
             if not faults:
                 break
-        if result.exit_code == SKIPPED != wanted:  # no device here: the transcript is true on a machine that has one
+        if result.exit_code == cookbook.SKIPPED != wanted:  # no device here: the transcript is true on a machine that has one
             continue
         for fault in faults:
             yield f"$ {command}: {fault}"
@@ -273,15 +272,15 @@ def bare_transcripts(recipe, build, program=None):
 def fault_faults(recipe, build):
     """A recipe whose values are spoiled must fail every check that it passes otherwise."""
     spoiled = run(recipe.command(build), {"COOKBOOK_FAULT": "1"})
-    if spoiled.exit_code == SKIPPED:
-        sys.exit(SKIPPED)
+    if spoiled.exit_code == cookbook.SKIPPED:
+        sys.exit(cookbook.SKIPPED)
     # The test of the page has run the program and holds its transcript to be true, so it need not run once more. Where
     # a device may be missing, a spoiled check on the host is a failure although the recipe as such is skipped.
     text = None if may_be_skipped(recipe) else next((text for _, text in bare_transcripts(recipe, build)), None)
     if text is None:
         right = run(recipe.command(build))
-        if right.exit_code == SKIPPED:
-            sys.exit(SKIPPED)
+        if right.exit_code == cookbook.SKIPPED:
+            sys.exit(cookbook.SKIPPED)
         if right.exit_code != 0:
             yield f"unspoiled: exit code {right.exit_code}\n{right.text}"
         text = right.text
@@ -338,8 +337,8 @@ def bench_faults(recipe, build):
     ranges = re.findall(OPTION_RANGE, run(recipe.command(build, program, ["--help"])).text, re.S)
     smallest = [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
     right = run(recipe.command(build, program, smallest), limit=100)
-    if right.exit_code == SKIPPED:
-        sys.exit(SKIPPED)
+    if right.exit_code == cookbook.SKIPPED:
+        sys.exit(cookbook.SKIPPED)
     if right.exit_code != 0 or not check_lines(right.text, "ok") or "median" not in right.text:
         yield f"{program} {' '.join(smallest)}: exit code {right.exit_code}\n{right.text}"
     spoiled = run(recipe.command(build, program, smallest), {"COOKBOOK_FAULT": "1"}, limit=100)
@@ -388,7 +387,7 @@ def symptom_faults(recipe, build, pitfall, sanitizer):
     symptom = (under if sanitizer and under else plain) or [""]
     if symptom[0].startswith("skipped"):
         print(symptom[0])
-        sys.exit(SKIPPED)
+        sys.exit(cookbook.SKIPPED)
     hangs = symptom[0].startswith("hangs")
     code = re.search(r"exit (\d+)", symptom[0])
     text = re.search(r'prints "([^"]+)"', symptom[0])
@@ -402,8 +401,8 @@ def symptom_faults(recipe, build, pitfall, sanitizer):
     result = None
     for limit in (2, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
         result = run(recipe.command(build, pitfall), limit=limit, until_asleep=0.5 if hangs else 0)
-        if result.exit_code == SKIPPED:
-            sys.exit(SKIPPED)
+        if result.exit_code == cookbook.SKIPPED:
+            sys.exit(cookbook.SKIPPED)
         if hangs and result.timed_out and result.text:
             return
         if not hangs and not result.timed_out and text[1] in result.text and \

@@ -3,31 +3,18 @@
 // a line "process" for each process that this one starts.
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
+#include <string>
+
+#include "exercise_record.hpp"
 
 namespace {
 
 std::atomic<int> alive = 1, most = 1;
-
-/// Appends a line in one write, so that lines of several threads and processes do not mix.
-void record(const char* what, int number) {
-  const char* path = std::getenv("COOKBOOK_EXERCISE_RECORD");
-  if (path == nullptr) return;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return;
-  char line[64];
-  const int size = number < 0 ? std::snprintf(line, sizeof line, "%s\n", what)
-                              : std::snprintf(line, sizeof line, "%s %d\n", what, number);
-  if (write(file, line, static_cast<std::size_t>(size)) != size) std::perror("exercise_probe");
-  close(file);
-}
 
 /// The function of that name which this library hides.
 template <typename Function>
@@ -58,7 +45,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   int before = most.load();
   while (now > before && !most.compare_exchange_weak(before, now)) {
   }
-  if (now > before) record("threads", now);
+  if (now > before) record("threads " + std::to_string(now));
   auto* start = new Start{function, argument};
   const int result = real(thread, attributes, counted, start);
   if (result != 0) {
@@ -71,7 +58,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 extern "C" pid_t fork() {
   static const auto real = hidden<decltype(&fork)>("fork");
   const pid_t child = real();
-  if (child > 0) record("process", -1);
+  if (child > 0) record("process");
   if (child == 0) alive = most = 1;
   return child;
 }
@@ -80,7 +67,7 @@ extern "C" int posix_spawn(pid_t* child, const char* path, const posix_spawn_fil
                            const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]) {
   static const auto real = hidden<decltype(&posix_spawn)>("posix_spawn");
   const int result = real(child, path, actions, attributes, arguments, environment);
-  if (result == 0) record("process", -1);
+  if (result == 0) record("process");
   return result;
 }
 
@@ -88,6 +75,6 @@ extern "C" int posix_spawnp(pid_t* child, const char* file, const posix_spawn_fi
                             const posix_spawnattr_t* attributes, char* const arguments[], char* const environment[]) {
   static const auto real = hidden<decltype(&posix_spawnp)>("posix_spawnp");
   const int result = real(child, file, actions, attributes, arguments, environment);
-  if (result == 0) record("process", -1);
+  if (result == 0) record("process");
   return result;
 }

@@ -2,32 +2,25 @@
 // names a line "call MPI_Send" for each of the first thousand calls of a function that moves data. It stands before the
 // library by MPI's own profiling interface (MPI 4.0, chapter 15).
 
-#include <fcntl.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <string>
+
+#include "exercise_record.hpp"
 
 namespace {
 
-void record(const char* name) {
+void count_call(const char* name) {
   static std::atomic<int> calls = 0;
-  const char* path = std::getenv("COOKBOOK_EXERCISE_RECORD");
-  if (path == nullptr || ++calls > 1000) return;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return;
-  const std::string line = "call " + std::string(name) + "\n";
-  if (write(file, line.data(), line.size()) < 0) perror("exercise_probe_mpi");
-  close(file);
+  if (++calls <= 1000) record("call " + std::string(name));
 }
 
 }  // namespace
 
 #define COUNTED(name, parameters, arguments) \
   extern "C" int MPI_##name parameters {     \
-    record("MPI_" #name);                    \
+    count_call("MPI_" #name);                \
     return PMPI_##name arguments;            \
   }
 

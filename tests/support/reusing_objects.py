@@ -36,10 +36,14 @@ def folders_of(words):
     return found["-I"] + found["-isystem"]
 
 
-def command_for(source):
+def commands_of_the_build():
+    path = os.path.join(build, "compile_commands.json")
+    return json.loads(text_of(path)) if os.path.exists(path) else []
+
+
+def command_for(source, commands):
     """The words and the object with which the build has compiled this source, or another one of its name and text."""
-    list_of_commands = os.path.join(build, "compile_commands.json")
-    for entry in json.loads(text_of(list_of_commands)) if os.path.exists(list_of_commands) else []:
+    for entry in commands:
         if os.path.basename(entry["file"]) == os.path.basename(source) and text_of(entry["file"]) == text_of(source):
             words = shlex.split(entry["command"])
             made = os.path.join(entry["directory"], words[words.index("-o") + 1])
@@ -108,11 +112,11 @@ def main():
     if "-std=c++20" not in options:
         sys.exit(f"{compiler}: the line does not ask for C++20")
 
-    objects = []
+    objects, commands = [], commands_of_the_build()
     for source in sources:
         if not os.path.exists(source):
             sys.exit(f"{compiler}: there is no {source}")
-        build_words, made = command_for(source)
+        build_words, made = command_for(source, commands)
         if made and not source.startswith("common/"):  # the helper library includes nothing but itself
             if not finds_the_same(source, build_words, compiler, options):
                 preprocessor = [compiler, *options, "-M", "-MF", "/dev/null", source]

@@ -1,17 +1,12 @@
 // Fair thread pool, measured: the cost of a task that does next to nothing
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/04_async/fair_thread_pool/fair_thread_pool_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o fair_thread_pool_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/04_async chapters/04_async/fair_thread_pool/fair_thread_pool_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o fair_thread_pool_bench
 // Run:     fair_thread_pool_bench [--tasks N] [--rounds N]
 
 #include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -22,34 +17,12 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/pin.hpp"
 #include "fair_thread_pool.hpp"
+#include "pool_bench.hpp"
 
 namespace {
-
-/// Counts the tasks that have run. Each thread has a counter on a cache line of its own.
-class Count {
- public:
-  void one() {
-    static std::atomic<std::size_t> threads = 0;
-    thread_local const std::size_t mine = threads++ % 64;
-    counters_[mine].value.fetch_add(1, std::memory_order_relaxed);
-  }
-
-  long total() const {
-    long sum = 0;
-    for (const Counter& counter : counters_) sum += counter.value;
-    return sum;
-  }
-
- private:
-  struct alignas(64) Counter {
-    std::atomic<long> value = 0;
-  };
-  std::array<Counter, 64> counters_ = {};
-};
 
 /// A pool with one queue, for which each task is locked twice: when it is handed in, and when it is taken.
 class PlainPool {
@@ -94,24 +67,6 @@ class PlainPool {
   std::vector<std::jthread> workers_;
 };
 
-/// oneTBB's way to hand in tasks from a thread that goes on with something else.
-void by_task_arena(int workers, int tasks, Count& count) {
-  tbb::task_arena arena(workers, 0);
-  tbb::task_group group;
-  for (int i = 0; i < tasks; ++i) arena.enqueue(group.defer([&] { count.one(); }));
-  arena.execute([&] { group.wait(); });
-}
-
-/// oneTBB's way for a thread that takes part in the work: here it is one of the workers.
-void by_task_group(int workers, int tasks, Count& count) {
-  tbb::task_arena arena(workers);
-  arena.execute([&] {
-    tbb::task_group group;
-    for (int i = 0; i < tasks; ++i) group.run([&] { count.one(); });
-    group.wait();
-  });
-}
-
 void by_plain_pool(int workers, int tasks, Count& count) {
   PlainPool pool(workers);
   for (int i = 0; i < tasks; ++i) pool.post([&] { count.one(); });
@@ -141,16 +96,7 @@ int main(int argc, char** argv) {
   // As many workers as the other pools have, beside the thread that hands in the tasks.
   const tbb::global_control threads_of_tbb(tbb::global_control::max_allowed_parallelism, workers + 1);
   const auto row = [&](const std::string& name, int count, void (*run)(int, int, Count&)) {
-    return cookbook::Row(name, count, [&wrong, workers, count, run] {
-      // The threads of the row before may still look for work; without this pause they would take time from this one.
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      Count done;
-      const cookbook::Stopwatch watch;
-      run(workers, count, done);
-      const double seconds = watch.seconds();
-      if (done.total() != count) ++wrong;
-      return seconds;
-    });
+    return pool_row(name, workers, count, run, wrong);
   };
   cookbook::Figures figures("one small task", cookbook::cost("ns", 1e-9));
   figures.times("tbb::task_group", "task_group");
