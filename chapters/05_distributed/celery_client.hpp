@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "celery_message.hpp"
 
@@ -97,6 +98,32 @@ class Client {
     return Handle(this, task.id, how.ignore_result);
   }
   void confirm() { broker_.confirm(); }
+
+  struct Call {
+    std::string task;
+    json::array args;
+  };
+
+  /// Posts a chain: each task after the first gets the result of the one before as its first argument. The message of
+  /// the first task has the others, the next one last. Returns the last task.
+  Handle chain(const std::vector<Call>& calls) {
+    Task first = {calls.at(0).task, new_id(), calls[0].args};
+    first.reply_to = results_queue_;
+    const std::string last = calls.size() > 1 ? new_id() : first.id;
+    for (std::size_t i = calls.size() - 1; i > 0; --i) {
+      const json::object options = {{"task_id", first.chain.empty() ? last : new_id()}, {"reply_to", results_queue_}};
+      first.chain.push_back(json::object{{"task", calls[i].task},
+                                         {"args", calls[i].args},
+                                         {"kwargs", json::object()},
+                                         {"options", options},
+                                         {"subtask_type", nullptr},
+                                         {"immutable", false}});
+    }
+    publish(broker_, "celery", first, amqp::Unrouted::error);
+    results_[last] = {"PENDING"};
+    broker_.confirm();
+    return Handle(this, last, false);
+  }
 
  private:
   /// What is known of a task after `timeout`, or earlier if that is final.

@@ -20,7 +20,8 @@ struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Whether a JSON text has a whole number that does not fit into 64 bits. Boost.JSON would make a rounded one of it.
+/// Whether a JSON text has a whole number that does not fit into std::int64_t, or is -2^63. Beyond 64 bits, Boost.JSON
+/// would make a rounded number of it.
 inline bool has_huge_integer(std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -35,7 +36,7 @@ inline bool has_huge_integer(std::string_view text) {
   return false;
 }
 
-/// Throws Malformed if `text` is no JSON, or has a whole number beyond 64 bits.
+/// Throws Malformed if `text` is no JSON, or has such a whole number.
 inline json::value parse(const std::string& text) {
   json::error_code error;
   json::value value = json::parse(text, error);

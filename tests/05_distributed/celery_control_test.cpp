@@ -261,6 +261,8 @@ void its_client_uses_pythons_worker(const Broker& broker) {
   EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1})), "SUCCESS: 10");
   EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.2, .expires = 0.1})),
             "REVOKED: TaskRevokedError: expired");
+  EXPECT_EQ(outcome(client.chain({{"addTask.add", {1, 2}}, {"addTask.add", {3}}, {"addTask.add", {4}}})),
+            "SUCCESS: 10");
   EXPECT_EQ(worker.stop(SIGTERM), 0);
 }
 
@@ -286,6 +288,27 @@ TEST(celery_control, beside_one_broker) {
   }
   a_broker_that_is_gone_is_an_error(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";
+}
+
+TEST(celery_control, a_process_that_is_killed_after_its_answer_takes_no_more_tasks) {
+  celery::Registry registry;
+  registry.add("add", {"x", "y"}, celery::add);
+  celery::Pool pool(1, registry);
+  const auto execute = [&](const std::string& id) {
+    celery::Pool::execute(*pool.idle(), {{}, {.name = "add", .id = id, .args = {5, 5}}});
+    pollfd answer = {pool.processes()[0].socket, POLLIN, 0};
+    ASSERT_EQ(poll(&answer, 1, 20'000), 1);
+  };
+  const auto expect_10 = [&] {
+    const std::vector<celery::Done> done = pool.wait(-1, 0ms);
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_EQ(std::get<celery::Result>(done[0].outcome).value, 10);
+  };
+  execute("1");
+  pool.kill_task("1", celery::failure({"TaskRevokedError", "terminated"}));
+  expect_10();  // the answer was there before
+  execute("2");
+  expect_10();
 }
 
 TEST(celery_control, the_command_line_of_the_worker_is_checked) {

@@ -63,6 +63,11 @@ TEST(pack, is_undone_by_add_unpacked_which_adds) {
   EXPECT_EQ(counts.size(), 2U);
 }
 
+TEST(exchange, refuses_a_size_that_is_no_int) {
+  EXPECT_EQ(size_for_mpi(2'147'483'647), 2'147'483'647);
+  EXPECT_THROW(size_for_mpi(2'147'483'648), std::length_error);
+}
+
 TEST(word_table, counts_more_words_than_it_had_room_for_long_ones_too) {
   WordTable table;
   std::map<std::string, long> expected, counted;

@@ -24,7 +24,8 @@ namespace {
 
 namespace json = celery::json;
 
-/// Asks workers questions, as `celery inspect` and `celery control` do.
+/// Asks workers questions, as `celery inspect` and `celery control` do. A question names an exchange and a key, by
+/// which the answers come to a queue of the inspector's own.
 class Inspector {
  public:
   explicit Inspector(const std::string& url) : broker_(url), answers_(broker_.declare_queue("", {.exclusive = true})) {
@@ -80,16 +81,20 @@ int main(int argc, char** argv) {
                "TaskRevokedError: expired");
   checks.equal("takes too long", outcome(client.apply_async("addTask.nap", {60}, {}, {.time_limit = 0.1})),
                "TimeLimitExceeded: 0.1");
+  checks.equal("crashes", outcome(client.delay("addTask.crash")),
+               "WorkerLostError: the process that executed the task has ended");
+  checks.equal("a chain: add(1, 2), then 3 more",
+               outcome(client.chain({{"addTask.add", {1, 2}}, {"addTask.add", {3}}})), "6");
 
-  // Every process gets a task of a minute, and one task more has to wait.
+  // Every process gets a task of a minute, and one more task has to wait.
   std::vector<celery::Client::Handle> naps;
   for (int i = 0; i < concurrency; ++i) naps.push_back(client.delay("addTask.nap", 60));
   const celery::Client::Handle sum = client.delay("addTask.add", 5, 5);
   Inspector inspector(broker.url());
-  const auto waits = [&](const json::value& reserved) {
-    return !reserved.as_array().empty() && reserved.as_array().back().at("id") == json::value(sum.id());
+  const auto only_the_sum = [&](const json::array& tasks) {
+    return tasks.size() == 1 && tasks[0].at("id") == json::value(sum.id());
   };
-  while (!waits(inspector.ask("reserved"))) continue;
+  while (!only_the_sum(inspector.ask("reserved").as_array())) continue;  // reserved: here, but not started
   checks.equal("tasks that run", inspector.ask("active").as_array().size(), naps.size());
 
   json::array ids;

@@ -73,7 +73,6 @@ class Pool {
     send(process.socket, json::serialize(json::value{task.name, task.id, task.args, task.kwargs, task.retries}));
     process.job = std::move(job);
     process.started = now();
-    process.end_reason.reset();
   }
 
   /// Kills the process that executes a task, if one does; the task ends with `reason`.
@@ -122,7 +121,7 @@ class Pool {
   static void enforce_limits(Process& process) {
     const auto enforce = [&](const std::optional<double>& limit, const std::string& type) {
       if (!limit || after(*limit, process.started) > now()) return;
-      kill(process, failure({type, fmt::format("{}", *limit), "billiard.exceptions"}));
+      kill(process, failure({type, fmt::format("{}", *limit), "billiard.exceptions"}));  // its module in Python
     };
     enforce(process.job->task.soft_limit, "SoftTimeLimitExceeded");
     enforce(process.job->task.time_limit, "TimeLimitExceeded");
@@ -131,7 +130,8 @@ class Pool {
   /// Takes the outcome of its task from a process, or starts a new process if it has ended.
   void collect(Process& process, std::vector<Done>& done) {
     const std::optional<std::string> answer = receive(process.socket);
-    if (!answer) {
+    // It has ended, or was killed just after it had answered: either way it takes no more tasks.
+    if (!answer || process.end_reason) {
       end(process);
       start(process);
     }
@@ -140,6 +140,7 @@ class Pool {
     const auto outcome = answer ? read_outcome(*answer) : process.end_reason.value_or(failure(lost));
     done.push_back({std::move(*process.job), outcome, timestamp() - timestamp(process.started)});
     process.job.reset();
+    process.end_reason.reset();
   }
 
   /// The life of a process: takes one task after another. The connection to the broker, and all else that is open, is
@@ -160,7 +161,8 @@ class Pool {
     _exit(0);
   }
 
-  /// ["SUCCESS", value], ["FAILURE", type, message, module] or ["RETRY", seconds, retries, why].
+  /// ["SUCCESS", value], ["FAILURE", type, message, module] or ["RETRY", seconds, retries, why]. Inside, whatever the
+  /// task throws becomes a TaskError or a RETRY; outside, a TaskError becomes the answer.
   json::array outcome_of(const Task& task) const {
     try {
       try {

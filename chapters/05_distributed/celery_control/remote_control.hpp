@@ -30,9 +30,9 @@ class RemoteControl {
   /// Uses this connection from now on. Throws amqp::Error if another worker has this name.
   void listen(amqp::Connection& broker) {
     broker_ = &broker;
-    broker.declare_exchange(questions, "fanout", false);
-    broker.declare_exchange(answers, "direct", false);
-    broker.declare_exchange(events, "topic", true);
+    broker.declare_exchange(questions, "fanout", false);  // a copy to every queue that is bound to it
+    broker.declare_exchange(answers, "direct", false);    // to the queue that is bound by the message's key
+    broker.declare_exchange(events, "topic", true);       // to the queues that are bound by a pattern of the key
     broker.declare_queue(queue_, {.durable = false, .exclusive = true});
     broker.bind(queue_, questions, "");
     broker.consume(queue_, amqp::Acknowledgement::automatic);
@@ -105,7 +105,7 @@ class RemoteControl {
   const std::string node_, queue_ = node_ + ".celery.pidbox";
   const std::map<std::string, Method> methods_;
   amqp::Connection* broker_ = nullptr;
-  std::int64_t clock_ = 0;  ///< a logical clock (Lamport's), which orders the events of one worker
+  std::int64_t clock_ = 0;  ///< counts this worker's messages, so that a monitor can put them in order
 };
 
 }  // namespace celery

@@ -55,7 +55,13 @@ class Worker {
   }
 
  private:
-  // The tasks' way through the worker: receive, start_tasks, finish, acknowledge.
+  // A task's way through the worker, one function for each step:
+  //   receive      checks it, and puts it into waiting_, or into held_ until its countdown ends
+  //   start_tasks  gives it to an idle process, or completes it at once if it was revoked or has expired
+  //   finish       publishes what takes its place: its result, the next task of its chain, or the same task once more
+  //   acknowledge  acknowledges it when the broker has confirmed that message, and not before: if the worker dies
+  //                earlier, the broker delivers the task again
+  // Meanwhile it is in unacknowledged_, where replaced() notes the number of the message that takes its place.
 
   void serve() {
     bool stopping = false;
@@ -137,12 +143,11 @@ class Worker {
   }
 
   void start_tasks() {
-    if (!held_.empty() && held_.begin()->first <= now()) {
-      for (; !held_.empty() && held_.begin()->first <= now(); held_.erase(held_.begin())) {
-        waiting_.push_back(std::move(held_.begin()->second));
-      }
-      set_prefetch();
+    const std::size_t held = held_.size();
+    for (; !held_.empty() && held_.begin()->first <= now(); held_.erase(held_.begin())) {
+      waiting_.push_back(std::move(held_.begin()->second));
     }
+    if (held_.size() != held) set_prefetch();
     for (; !waiting_.empty(); waiting_.pop_front()) {
       Job& job = waiting_.front();
       const bool revoked = revoked_.contains(job.task.id), expired = job.task.expires && *job.task.expires < now();
@@ -226,8 +231,7 @@ class Worker {
     return result.status == "SUCCESS" ? own : std::max(own, fail_chain(*broker_, task, result));
   }
 
-  /// The task is done when the broker has confirmed the message with this number, which takes its place: then, and not
-  /// before, it is acknowledged. 0 stands for none.
+  /// The message with this number takes the task's place; 0: no message is needed.
   void replaced(const Job& job, std::uint64_t number) { unacknowledged_[job.message.tag] = number; }
 
   /// One acknowledgement can speak for all messages up to its own, if all of those are done.
@@ -340,8 +344,8 @@ class Worker {
   std::optional<Pool> pool_;
   std::deque<Job> waiting_;        ///< for a process
   std::multimap<Time, Job> held_;  ///< not before their time
-  std::map<std::uint64_t, std::optional<std::uint64_t>>
-      unacknowledged_;  ///< tag; number of the message that replaces it
+  /// The broker's number of each task's message; that of the message that takes its place, if it is done.
+  std::map<std::uint64_t, std::optional<std::uint64_t>> unacknowledged_;
   std::set<std::string> revoked_;
   std::map<std::string, std::int64_t> executed_;
   Time next_heartbeat_ = {};

@@ -47,7 +47,7 @@ inline void handle(amqp::Connection& broker, const Registry& registry, const amq
     const Registry::Function& function = registry.at(task.name);  // throws NotRegistered if there is none
     publish_result(broker, task, execute(function, task));
   } catch (const Malformed& malformed) {
-    refuse({"DecodeError", malformed.what(), "kombu.exceptions"});
+    refuse({"DecodeError", malformed.what(), "kombu.exceptions"});  // kombu is Celery's messaging library
   } catch (const TaskError& error) {
     refuse(error);
   }

@@ -15,7 +15,7 @@ void map_as_completed(const mpi::Session& session, long tasks, Work work, Consum
   struct Report {  // its two longs travel as one message
     long task, result;
   };
-  constexpr long none = -1;
+  constexpr long none = -1;  // instead of a task: in a worker's first report, and in the last answer to it
   if (session.ranks() == 1) {
     for (long task = 0; task < tasks; ++task) consume(task, work(task));
   } else if (session.rank() == 0) {
@@ -25,9 +25,9 @@ void map_as_completed(const mpi::Session& session, long tasks, Work work, Consum
       MPI_Status status;
       CHECK_MPI(MPI_Recv(&report, 2, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status));
       const long answer = next < tasks ? next++ : none;  // whoever reports is free, and gets the next task
-      CHECK_MPI(MPI_Send(&answer, 1, MPI_LONG, status.MPI_SOURCE, 0, MPI_COMM_WORLD));  // first: it need not wait
+      CHECK_MPI(MPI_Send(&answer, 1, MPI_LONG, status.MPI_SOURCE, 0, MPI_COMM_WORLD));  // the worker waits for it
       if (answer == none) --working;
-      if (report.task != none) consume(report.task, report.result);
+      if (report.task != none) consume(report.task, report.result);  // while the worker does its next task
     }
   } else {
     Report report = {none, 0};

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
 
   Items expected(count), untouched(count);
   for (long i = 0; i < count; ++i) {
-    expected[i] = (i + 1) + (i + 1);
+    expected[i] = (i + 1) + (i + 1);  // not by doubled(), which is to be checked
     untouched[i] = i + 1;
   }
   cookbook::Checks checks;

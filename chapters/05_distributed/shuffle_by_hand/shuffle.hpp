@@ -1,7 +1,6 @@
 /// What the ranks do together in a shuffle.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <sstream>
@@ -36,21 +35,25 @@ inline void add_unpacked(Counts& counts, const std::string& message) {
   for (long count; pairs >> word >> count;) counts[word] += count;
 }
 
+/// Throws std::length_error for a size that is too large for MPI, whose sizes and places are ints.
+inline int size_for_mpi(std::size_t bytes) {
+  if (bytes > std::numeric_limits<int>::max()) throw std::length_error("too many different words for one exchange");
+  return static_cast<int>(bytes);
+}
+
 /// Sends messages[r] to rank r, and returns what all ranks have sent to this one. Called by all ranks.
 inline std::string exchange(const Messages& messages) {
   const std::size_t ranks = messages.size();
-  std::vector<int> sent(ranks), sent_at(ranks), received(ranks), received_at(ranks);  // bytes of and for each rank
+  // The sent[r] bytes for rank r begin at sent_at[r], the received[r] bytes from rank r at received_at[r].
+  std::vector<int> sent(ranks), sent_at(ranks), received(ranks), received_at(ranks);
   std::string all_sent;
   for (std::size_t r = 0; r < ranks; ++r) {
-    sent[r] = static_cast<int>(messages[r].size());
-    sent_at[r] = static_cast<int>(all_sent.size());
+    sent_at[r] = size_for_mpi(all_sent.size());
     all_sent += messages[r];
+    sent[r] = size_for_mpi(all_sent.size()) - sent_at[r];
   }
   CHECK_MPI(MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD));
-  std::string all_received(std::accumulate(received.begin(), received.end(), 0UL), '\0');
-  if (std::max(all_sent.size(), all_received.size()) > std::numeric_limits<int>::max()) {
-    throw std::length_error("too many different words for one exchange");  // MPI's sizes are ints
-  }
+  std::string all_received(size_for_mpi(std::accumulate(received.begin(), received.end(), 0UL)), '\0');
   std::exclusive_scan(received.begin(), received.end(), received_at.begin(), 0);
   CHECK_MPI(MPI_Alltoallv(all_sent.data(), sent.data(), sent_at.data(), MPI_CHAR, all_received.data(), received.data(),
                           received_at.data(), MPI_CHAR, MPI_COMM_WORLD));

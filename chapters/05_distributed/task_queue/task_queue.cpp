@@ -25,7 +25,7 @@ void fail_once(const amqp::Delivery& task) {
   if (task.body == "add 3 4" && !task.redelivered) std::raise(SIGKILL);
 }
 
-/// The first word of an answer such as "10 by process 123".
+/// An answer such as "10 by process 123" without " by process 123".
 std::string value_of(const std::string& answer) { return answer.substr(0, answer.find(" by process")); }
 
 }  // namespace

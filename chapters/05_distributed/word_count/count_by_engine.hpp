@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mpi_session.hpp"
-// After it, since it says which form of MPI's header is wanted.
+// Behind it, since its macro must come before any <mpi.h>.
 #include <mrmpi/keyvalue.h>
 #include <mrmpi/mapreduce.h>
 
@@ -35,16 +35,17 @@ inline void map_chunk(int chunk, KeyValue* pairs, void* text) {
   for (const auto& [word, count] : counts) emit(pairs, word, count);
 }
 
-/// Reduce: a word and all its counts become the word and their sum. Counts that are too many for the memory come in
-/// blocks; then `counts` is null, and `engine` has them.
+/// Reduce: a word and all its counts become the word and their sum. Usually there is one block: `how_many` numbers at
+/// `counts`. Counts that are too many for the memory come in several blocks; then `counts` is null, and `engine` has
+/// them.
 inline void add_up(char* word, int length, char* counts, int how_many, int*, KeyValue* sums, void* engine) {
-  auto* const in_blocks = counts ? nullptr : static_cast<MapReduce*>(engine);
+  auto* const block_source = counts ? nullptr : static_cast<MapReduce*>(engine);
   int blocks = 1;
   int* sizes = nullptr;
-  if (in_blocks) in_blocks->multivalue_blocks(blocks);
+  if (block_source) block_source->multivalue_blocks(blocks);
   long sum = 0;
   for (int block = 0; block < blocks; ++block) {
-    if (in_blocks) how_many = in_blocks->multivalue_block(block, &counts, &sizes);
+    if (block_source) how_many = block_source->multivalue_block(block, &counts, &sizes);
     for (int i = 0; i < how_many; ++i) sum += count_in(counts + i * sizeof(long));
   }
   emit(sums, {word, static_cast<std::size_t>(length)}, sum);
@@ -53,7 +54,7 @@ inline void add_up(char* word, int length, char* counts, int how_many, int*, Key
 /// The first job. Afterwards each word is a pair (word, count) on one of the ranks. Returns how many words differ.
 inline long count_words(MapReduce& engine, Text& text) {
   engine.map(text.chunks(), map_chunk, &text);
-  engine.collate(nullptr);  // shuffle: all counts of a word come to the rank that its hash says
+  engine.collate(nullptr);  // shuffle: all counts of a word come to one rank. nullptr: by the engine's own hash
   return static_cast<long>(engine.reduce(add_up, &engine));
 }
 
@@ -77,9 +78,9 @@ inline int compare(char* a, int a_length, char* b, int b_length) {
 /// The second job, on the result of the first: all words come to rank 0, in the order of their counts. `sorted` is an
 /// engine of one rank alone (MPI_COMM_SELF): sort_keys on ranks with different numbers of pages may hang.
 inline void sort_by_count(MapReduce& engine, MapReduce& sorted) {
-  engine.gather(1);
-  sorted.open();
-  engine.scan(add_as_key, sorted.kv);
+  engine.gather(1);                    // all pairs to one rank, rank 0
+  sorted.open();                       // pairs may be added until close()
+  engine.scan(add_as_key, sorted.kv);  // calls add_as_key for each pair
   sorted.close();
   sorted.sort_keys(compare);
 }

@@ -41,10 +41,11 @@ int main(int argc, char** argv) {
   cookbook::Options options("Count the words of a text with map and reduce");
   options.add("file", file, "text to count; without it, nine clauses of a well-known statement");
   options.add("top", top, "most frequent words to print", 0, 1'000'000'000);
-  options.add("page-mib", page_mib, "memory for each list of pairs of a rank, in MiB; more goes to files", 1, 4096);
+  options.add("page-mib", page_mib, "size of a page of pairs, in MiB; a rank has up to seven, more goes to files", 1,
+              4096);
   options.parse(argc, argv);
 
-  const ScratchFolder folder;
+  const ScratchFolder folder;  // before MPI_Init, since it starts a process (which removes the folder after a kill)
   const mpi::Session session;
   std::optional<Text> text = open_text(session, file);
   if (!text) return 2;
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
     of_job->memsize = page_mib;
     of_job->set_fpath(folder.path().c_str());
   }
+  // All ranks make these calls. After sort_by_count only rank 0 has pairs, so only rank 0 prints some.
   const long different = count_words(engine, *text);
   sort_by_count(engine, sorted);
   List list = {top};
