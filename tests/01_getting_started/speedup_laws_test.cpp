@@ -82,7 +82,7 @@ TEST(speedup_laws, the_serial_part_is_done_first_and_by_one_thread_the_rest_in_e
 TEST(speedup_laws, the_program_measures_each_number_of_threads_beside_the_laws) {
   const auto result = run("speedup_laws", {"--threads", "5", "--serial", "10"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    runs with another sum than the loop: 0")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    runs whose sum differs from the plain loop's: 0")) << result.text();
   EXPECT_EQ(result.captures("^ +(\\d+) +[0-9.]+ x "), (std::vector<std::string>{"1", "2", "4", "5"})) << result.text();
   EXPECT_EQ(result.captures("^ +4 +[0-9.]+ x +([0-9.]+) "), std::vector<std::string>{"3.08"}) << result.text();
   EXPECT_EQ(result.captures("^ +4 .* x +([0-9.]+)$"), std::vector<std::string>{"3.70"}) << result.text();

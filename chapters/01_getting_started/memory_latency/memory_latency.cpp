@@ -1,9 +1,9 @@
 // Memory latency
 //
 // How long does a processor wait for a number from memory? The program walks along a ring of cache lines, each of which
-// says where the next one is, so that no load can begin before the last one has ended. The more memory the ring takes,
-// the farther away its lines are: the time of a step rises where a cache is full. In the order of memory it hardly
-// rises, since the processor guesses the next line and loads it ahead; so the ring has to be in random order.
+// says where the next one is, so that no load can begin before the previous one has ended. The more memory the ring
+// takes, the farther away its lines are: the time of a step rises where a cache is full. In the order of memory it
+// hardly rises, since the processor guesses the next line and loads it ahead; so the ring has to be in random order.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency.cpp common/cookbook/*.cpp -lhwloc -lfmt -o memory_latency
 // Run:     memory_latency [--largest MIB]
@@ -25,7 +25,7 @@ namespace {
 /// The time of a step in nanoseconds: the shortest of five walks, since other programs only ever add to a time.
 double nanoseconds_per_step(const Line* line) {
   constexpr long steps = 20'000;
-  double shortest = 1;
+  double shortest = 1;  // a second, longer than any walk
   for (int i = 0; i < 5; ++i) {
     const cookbook::Stopwatch watch;
     line = walk(line, steps);  // goes on where the last walk ended

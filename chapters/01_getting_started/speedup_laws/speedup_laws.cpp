@@ -20,11 +20,12 @@
 
 namespace {
 
-/// One unit of work: about a microsecond of arithmetic. Each step needs the one before, and none touches memory. (Not
-/// inlined, since the compiler would otherwise do several units at once in one loop and not in another.)
+/// One unit of work: about two microseconds of arithmetic. Each step needs the one before, and none touches memory.
+/// (Not inlined, since the compiler would otherwise do several units at once in one loop and not in another.)
 [[gnu::noinline]] Sum unit(long i) {
+  constexpr Sum factor = 0xbf58476d1ce4e5b9;  // any large odd number would do
   Sum number = static_cast<Sum>(i);
-  for (int step = 0; step < 1'000; ++step) number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9 + 1;
+  for (int step = 0; step < 1'000; ++step) number = (number ^ (number >> 29)) * factor + 1;
   return number;
 }
 
@@ -58,22 +59,25 @@ int main(int argc, char** argv) {
   counts.push_back(max_threads);
 
   int wrong = 0;
-  // Rows: the loop, then the same work and more work for each number of threads.
+  // Rows: the loop, then the same work and more work for each number of threads. (The 1 is an amount, not used here.)
   std::vector<cookbook::Row> rows = {{"the loop", 1, [&] { cookbook::keep(loop(units)); }}};
   for (const int count : counts) {
     for (const Job job : {same_work(units, serial_part), more_work(units, serial_part, count)}) {
-      rows.emplace_back("the job", 1,
-                        [=, &wrong, right = loop(job.units)] { wrong += run(job, count, unit) != right; });
+      const Sum right = loop(job.units);
+      rows.emplace_back("the job", 1, [=, &wrong] { wrong += run(job, count, unit) != right; });
     }
   }
-  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, 9);
-  checks.equal("runs with another sum than the loop", wrong, 0);
+  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, 9);  // 9 rounds
+  checks.equal("runs whose sum differs from the plain loop's", wrong, 0);
 
   cookbook::println("\n{} % serial, measured", percent);
   cookbook::println("threads  same work  Amdahl  efficiency  more work  Gustafson");
+  // timings[0] is the loop's. Then come two for each number of threads: the same work and more work. Of each the
+  // shortest time counts, since other programs of the machine only ever add to one.
+  const double alone = timings[0].minimum;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    // The shortest of the times: other programs of the machine only ever add to one.
-    const double alone = timings[0].minimum, same = timings[1 + 2 * i].minimum, more = timings[2 + 2 * i].minimum;
+    const double same = timings[1 + 2 * i].minimum;
+    const double more = timings[2 + 2 * i].minimum;
     const double growth = static_cast<double>(more_work(units, serial_part, counts[i]).units) / units;
     cookbook::println("{:7}  {:7.2f} x  {:6.2f}  {:8.0f} %  {:7.2f} x  {:9.2f}", counts[i], speedup(alone, same),
                       amdahl(serial_part, counts[i]), 100 * efficiency(speedup(alone, same), counts[i]),

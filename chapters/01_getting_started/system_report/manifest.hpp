@@ -4,14 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 struct Chapter {
   int recipes = 0, built = 0;
-  std::set<std::string> missing;  ///< packages that the others need
+  std::map<std::string, std::vector<std::string>> missing;  ///< packages that the others need, and who needs them
 };
 
 /// Reads the list that configure writes, a recipe per line: name, chapter, title, summary, launcher, needs, missing
@@ -31,7 +30,7 @@ inline std::map<std::string, Chapter> read_manifest(const std::filesystem::path&
     if (columns[6].empty()) {
       ++chapter.built;
     } else {
-      chapter.missing.insert(columns[6]);
+      chapter.missing[columns[6]].push_back(columns[0]);
     }
   }
   return chapters;

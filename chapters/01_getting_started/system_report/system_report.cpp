@@ -38,10 +38,10 @@ namespace {
 void row(const std::string& name, const std::string& value) { cookbook::println("{:<20}{}", name, value); }
 
 void report_machine() {
-  row("processor", fmt::format("{}, {} for this program", cookbook::machine(), cookbook::allowed_processors()));
+  row("processor", fmt::format("{}; this program may use {}", cookbook::machine(), cookbook::allowed_processors()));
   hwloc_topology_t machine;  // of objects: processors, the caches around each of them, nodes of memory
   if (hwloc_topology_init(&machine) != 0 || hwloc_topology_load(machine) != 0) cookbook::system_refused("hwloc");
-  std::vector<std::string> caches;  // for data, from the first processor outwards
+  std::vector<std::string> caches;  // for data, from the first hardware thread (PU) outwards, from parent to parent
   for (hwloc_obj_t object = hwloc_get_obj_by_type(machine, HWLOC_OBJ_PU, 0); object; object = object->parent) {
     if (!hwloc_obj_type_is_dcache(object->type)) continue;
     caches.push_back(fmt::format("level {} {} KiB", object->attr->cache.depth, object->attr->cache.size >> 10));
@@ -70,7 +70,7 @@ long files_in(const char* folder) {
 }
 
 void report_libraries() {
-#ifdef BOOST_LIB_VERSION
+#ifdef BOOST_LIB_VERSION  // defined by boost/version.hpp, if that was there
   row("Boost's headers", BOOST_LIB_VERSION);
 #else
   row("Boost's headers", "not found");
@@ -88,7 +88,9 @@ void report_chapters(const std::filesystem::path& manifest) {
                              "07_cloud", "08_heterogeneous"}) {
     const Chapter& chapter = chapters[folder];  // with 0 recipes if the list does not have it
     std::string state = fmt::format("{} of {} recipes built", chapter.built, chapter.recipes);
-    for (const std::string& packages : chapter.missing) state += ", missing: " + packages;
+    for (const auto& [packages, recipes] : chapter.missing) {
+      state += fmt::format(", missing: {} ({})", packages, fmt::join(recipes, ", "));
+    }
     row(folder, state);
   }
 }
