@@ -25,7 +25,9 @@ int by_pulses(int signals, std::chrono::milliseconds pause) {
   std::atomic<bool> finished = false;
   int received = 0;
   std::jthread receiver([&] {
-    for (event.wait(); !finished; event.wait()) {
+    while (true) {
+      event.wait();
+      if (finished) break;
       ++received;
       std::this_thread::sleep_for(pause);  // is busy with what was signalled
     }
@@ -88,6 +90,7 @@ int main(int argc, char** argv) {
   // A state: it stays, so it does not matter whether a thread waits before or after it is set.
   start_thread();
   start_thread();
+  while (event.waiting() < 2) std::this_thread::yield();  // only for this demonstration: until both wait
   event.set();
   start_thread();
   threads.clear();  // waits for the threads

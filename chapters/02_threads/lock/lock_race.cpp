@@ -17,9 +17,9 @@ namespace {
 long counter = 0;
 
 void change_often(long step) {
-  for (int i = 0; i < 5'000'000; ++i) {  // the three steps of counter += step
-    const long seen = counter;           // wrong: the other thread changes it at the same time
-    asm volatile("" ::: "memory");       // no instruction; it keeps the compiler from making one addition of all
+  for (int i = 0; i < 20'000'000; ++i) {  // the three steps of counter += step
+    const long seen = counter;            // wrong: the other thread changes it at the same time
+    asm volatile("" ::: "memory");        // no instruction; it keeps the compiler from making one addition of all
     counter = seen + step;
   }
 }

@@ -30,7 +30,7 @@ using Number = std::uint32_t;  // its sums wrap around at 2^32, so they are the 
 using Range = tbb::blocked_range<std::size_t>;
 
 int main(int argc, char** argv) {
-  std::size_t size = 1'000'000, threads = threads_for_tbb();
+  std::size_t size = 1'000'000, threads = threads_for_tbb();  // one per processor
   cookbook::Options options("Add up, transform, scan and sort with parallel algorithms");
   options.add("numbers", size, "random numbers to work on", 1, 100'000'000);
   options.add("threads", threads, "threads that the parallel forms may use", 1, 1'024);

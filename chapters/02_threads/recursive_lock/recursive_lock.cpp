@@ -56,7 +56,10 @@ void add_and_remove(cookbook::Checks& checks, const std::string& name, int items
 /// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.
 bool another_can_lock(std::recursive_mutex& mutex) {
   bool locked = false;
-  std::jthread([&] { locked = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
+  std::jthread([&] {
+    std::unique_lock attempt(mutex, std::try_to_lock);
+    locked = attempt.owns_lock();
+  }).join();
   return locked;
 }
 
@@ -77,10 +80,10 @@ int main(int argc, char** argv) {
   std::recursive_mutex mutex;  // locked and unlocked by hand here, to look at it after each step
   mutex.lock();
   mutex.lock();
-  checks.equal("another thread can lock what was locked twice", another_can_lock(mutex), false);
+  checks.equal("locked twice: another thread can lock it", another_can_lock(mutex), false);
   mutex.unlock();
-  checks.equal("another thread can lock what was then unlocked once", another_can_lock(mutex), false);
+  checks.equal("locked twice, unlocked once: another thread can lock it", another_can_lock(mutex), false);
   mutex.unlock();
-  checks.equal("another thread can lock what was then unlocked twice", another_can_lock(mutex), true);
+  checks.equal("locked twice, unlocked twice: another thread can lock it", another_can_lock(mutex), true);
   return checks.exit_code();
 }

@@ -6,30 +6,30 @@
 #include <semaphore>
 
 /// Naive: if work() throws, unlock() is not reached, and the lock stays taken.
-template <typename Lock, typename Work>
-void naive(Lock& lock, Work work) {
-  lock.lock();
+template <typename Mutex, typename Work>
+void naive(Mutex& mutex, Work work) {
+  mutex.lock();
   work();
-  lock.unlock();
+  mutex.unlock();
 }
 
 /// By hand: right, but C++ has no `finally`, so unlock() stands there twice.
-template <typename Lock, typename Work>
-void by_hand(Lock& lock, Work work) {
-  lock.lock();
+template <typename Mutex, typename Work>
+void by_hand(Mutex& mutex, Work work) {
+  mutex.lock();
   try {
     work();
   } catch (...) {
-    lock.unlock();
+    mutex.unlock();
     throw;
   }
-  lock.unlock();
+  mutex.unlock();
 }
 
 /// Scoped: the constructor of `hold` takes the lock, its destructor releases it.
-template <typename Lock, typename Work>
-void scoped(Lock& lock, Work work) {
-  std::scoped_lock hold(lock);
+template <typename Mutex, typename Work>
+void scoped(Mutex& mutex, Work work) {
+  std::scoped_lock hold(mutex);
   work();
 }
 

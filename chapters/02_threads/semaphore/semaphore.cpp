@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   const auto visit = [&](int visitor) {
     room.acquire();
     found[visitor] = ++inside;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // uses what only few threads may use at a time
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // stands for work that only few may do at a time
     --inside;
     room.release();
   };

@@ -4,8 +4,7 @@
 #include <atomic>
 #include <stdexcept>
 
-/// Counts permits: acquire() takes one and waits while there is none, release() gives one back. (What the memory orders
-/// mean is the subject of the recipe `atomics`; without them the class is right, too.)
+/// Counts permits: acquire() takes one and waits while there is none, release() gives one back.
 class Semaphore {
  public:
   /// Throws std::invalid_argument if `permits` is negative.
@@ -15,11 +14,11 @@ class Semaphore {
 
   /// Takes a permit if there is one; never waits.
   bool try_acquire() {
-    int seen = permits_.load(std::memory_order_relaxed);
+    int seen = permits_.load();
     while (seen > 0) {
       // Test and decrement in one step: if the number is no longer `seen`, this only reads it again into `seen`.
       // ("weak" may fail for no reason as well, which is cheaper on some processors and does no harm in a loop.)
-      if (permits_.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire)) return true;
+      if (permits_.compare_exchange_weak(seen, seen - 1)) return true;
     }
     return false;
   }

@@ -42,14 +42,14 @@ int main(int argc, char** argv) {
   };
 
   // Who is inside when?
-  std::atomic<int> inside = 0, left = 0, left_before_the_writer = 0;
+  std::atomic<int> came_in = 0, left = 0, left_before_the_writer = 0;
   std::latch all_inside(readers), writer_asks(1);
   std::vector<std::jthread> threads;
   for (int i = 0; i < readers; ++i) {
     threads.emplace_back([&] {
       accounts.read([&](const Balances&) {
         cookbook::println("a reader is inside");
-        ++inside;
+        ++came_in;
         all_inside.arrive_and_wait();  // opens when all readers are inside; behind a std::mutex that would be never
         writer_asks.wait();
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   threads.clear();
 
   cookbook::Checks checks;
-  checks.equal("readers that were inside at once", inside.load(), readers);
+  checks.equal("readers that were inside at once", came_in.load(), readers);
   checks.equal("readers that had left before the writer came in", left_before_the_writer.load(), readers);
   checks.equal("totals that were wrong", wrong_totals.load(), 0);
   checks.equal("total at the end", total(), 1000L);
