@@ -78,13 +78,10 @@ TEST(start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in
   const Shared<Name> seen, grandchild;
   processes_started = 0;
   const auto save = [](const std::string& name, Name& place) { name.copy(place.data(), place.size() - 1); };
-  EXPECT_EQ(start_named(
-                command_line, [] {}, "first")
-                .name,
-            "first");
-  const NamedProcess second = start_named(command_line, [&] {
+  EXPECT_EQ(start_named(command_line, "first", [] {}).name, "first");
+  const NamedProcess second = start_named(command_line, "", [&] {
     save(own_name, *seen);
-    const NamedProcess process = start_named(command_line, [] {});
+    const NamedProcess process = start_named(command_line, "", [] {});
     save(process.name, *grandchild);
     exit_code_of(process.id);
   });
@@ -101,14 +98,11 @@ TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
   const CommandLine command_line(2, memory.argv.data());
   const Shared<int> exited(0);
   Sign works;
-  const NamedProcess child = start_named(
-      command_line,
-      [&] {
-        works.give();
-        pause();
-        ++*exited;
-      },
-      "foo_process");
+  const NamedProcess child = start_named(command_line, "foo_process", [&] {
+    works.give();
+    pause();
+    ++*exited;
+  });
   works.wait();
   EXPECT_EQ(kill(child.id, SIGTERM), 0);
   EXPECT_EQ(exit_code_of(child.id), -SIGTERM);

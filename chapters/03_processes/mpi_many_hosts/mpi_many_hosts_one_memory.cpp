@@ -14,9 +14,11 @@ int main() {
   const mpi::Session session;
   int* mine = nullptr;
   MPI_Win window;
-  // Wrong: MPI_COMM_WORLD may have ranks of several hosts.
-  CHECK_MPI(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
+  const MPI_Comm sharing = MPI_COMM_WORLD;  // wrong: it may have ranks of several hosts
+  CHECK_MPI(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, sharing, &mine, &window));
   CHECK_MPI(MPI_Win_free(&window));
-  if (session.rank() == 0) cookbook::println("all ranks are on one host");
+  int ranks = 0;
+  CHECK_MPI(MPI_Comm_size(sharing, &ranks));
+  if (session.rank() == 0) cookbook::println("ranks that share memory with rank 0, itself included: {}", ranks);
   return 0;
 }

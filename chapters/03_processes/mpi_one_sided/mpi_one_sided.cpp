@@ -60,9 +60,9 @@ bool store_directly() {
   // MPI_Win_sync has to be in an epoch.
   CHECK_MPI(MPI_Win_lock_all(0, window));
   *theirs = 100 + rank;             // a store like any other
-  CHECK_MPI(MPI_Win_sync(window));  // which is complete now,
-  CHECK_MPI(MPI_Barrier(machine));  // as are those of all other ranks,
-  CHECK_MPI(MPI_Win_sync(window));  // and what is loaded from now on is new
+  CHECK_MPI(MPI_Win_sync(window));  // this store is complete
+  CHECK_MPI(MPI_Barrier(machine));  // the stores of all other ranks are complete, too
+  CHECK_MPI(MPI_Win_sync(window));  // loads after this line see them
   const bool right = *mine == 100 + (rank - 1 + ranks) % ranks;
   CHECK_MPI(MPI_Win_unlock_all(window));
   CHECK_MPI(MPI_Win_free(&window));

@@ -58,9 +58,8 @@ int main(int argc, char** argv) {
   const Numbers mine = multiples(rank + 1, length);
   Numbers sum(mine.size(), 0), sum_everywhere(mine.size()), sum_by_ring(mine.size());
   CHECK_MPI(MPI_Reduce(mine.data(), sum.data(), length, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} has {}, and after MPI_Reduce {}", rank, text_of(mine), text_of(sum)));
-
   CHECK_MPI(MPI_Allreduce(mine.data(), sum_everywhere.data(), length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+  session.print_in_order(fmt::format("rank {} has {}, and after MPI_Reduce {}", rank, text_of(mine), text_of(sum)));
   const long sent = collective::sum(ring_all_reduce(mine, sum_by_ring, rank, ranks));
 
   const Ranked number = {3 * rank % 5, rank};
@@ -78,7 +77,8 @@ int main(int argc, char** argv) {
   CHECK_MPI(MPI_Op_free(&in_order));
 
   const Numbers expected = multiples(ranks * (ranks + 1) / 2, length);
-  const long right = collective::sum(sum == (rank == root ? expected : multiples(0, length)));
+  const Numbers wanted = rank == root ? expected : multiples(0, length);
+  const long right = collective::sum(sum == wanted);  // true counts as 1
   const long right_everywhere = collective::sum(sum_everywhere == expected);
   const long right_by_ring = collective::sum(sum_by_ring == expected);
   Ranked expected_largest = {-1, -1};

@@ -47,9 +47,8 @@ int main(int argc, char** argv) {
     may_end.wait();  // a process that has ended has no command line any more
     cookbook::println("Exiting {}", own_name);
   };
-  const NamedProcess foo = start_named(
-      command_line, [&] { work(foo_works, foo_may_end); }, "foo_process");
-  const NamedProcess second = start_named(command_line, [&] { work(second_works, second_may_end); });
+  const NamedProcess foo = start_named(command_line, "foo_process", [&] { work(foo_works, foo_may_end); });
+  const NamedProcess second = start_named(command_line, "", [&] { work(second_works, second_may_end); });
   foo_works.wait();
   second_works.wait();
 

@@ -38,9 +38,10 @@ struct NamedProcess {
   std::string name;
 };
 
-/// Starts a child that takes a name and then calls `work`. Without a name, the Nth child of this process is Process-N.
+/// Starts a child that takes a name and then calls `work`. If `name` is empty, the Nth child of this process is
+/// Process-N.
 template <typename Work>
-NamedProcess start_named(const CommandLine& command_line, Work work, std::string name = "") {
+NamedProcess start_named(const CommandLine& command_line, std::string name, Work work) {
   ++processes_started;
   if (name.empty()) name = fmt::format("Process-{}", processes_started);
   const pid_t child = start_child([&] {

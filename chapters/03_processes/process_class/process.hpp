@@ -22,7 +22,7 @@ class Process {
 
   /// Kills and joins a child that nobody has joined.
   virtual ~Process() {
-    if (child_ == 0 || exit_code_) return;
+    if (child_ == 0 || exit_code_) return;  // never started, or joined already
     check(kill(child_, SIGKILL), "kill");
     join();
   }
@@ -46,6 +46,7 @@ class Process {
 
   /// The class of the object and a number, such as MyProcess-1.
   std::string name() const {
+    // GCC and Clang: typeid gives a coded name, such as 9MyProcess; this call makes MyProcess of it.
     char* const text = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, nullptr);
     const std::string type = text != nullptr ? text : "Process";
     std::free(text);

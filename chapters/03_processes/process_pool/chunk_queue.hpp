@@ -1,4 +1,4 @@
-/// Tasks that go from process to process, and a queue for them: short, of the kind that the recipe process_queue shows.
+/// Tasks that go from process to process, and a queue for them: that of the recipe process_queue, with semaphores.
 #pragma once
 
 #include <boost/interprocess/sync/interprocess_mutex.hpp>
@@ -19,7 +19,8 @@ struct Chunk {
   long values[room];  ///< arguments, then results
 };
 
-/// A queue in shared memory. put() waits while it is full, get() while it is empty.
+/// A queue in shared memory. put() waits while it is full, get() while it is empty: two semaphores count the free
+/// places and the filled ones.
 class ChunkQueue {
  public:
   void put(const Chunk& chunk) {

@@ -101,6 +101,7 @@ class ProcessPool {
     }
   }
 
+  /// Sets the future: to the job's error, or, after the callback, to the value.
   template <typename Value, typename Callback>
   static void fulfil(std::promise<Value>& promise, const Job& job, Value value, const Callback& callback) {
     if (!job.error.empty()) return promise.set_exception(std::make_exception_ptr(std::runtime_error(job.error)));

@@ -20,7 +20,7 @@ class Event {
     changed_.notify_all();
   }
 
-  /// Waits until the flag is set, at most `timeout`; whether it is.
+  /// Waits until the flag is set, at most `timeout`. Returns whether it is set.
   bool wait_for(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, timeout, [&] { return is_set_; });
@@ -37,7 +37,8 @@ class Barrier {
  public:
   explicit Barrier(int parties) : parties_(parties) {}
 
-  /// Waits until all have come, at most `timeout`; whether they have. One that has waited in vain no longer counts.
+  /// Waits until all have come, at most `timeout`. Returns whether they have come. One that has waited in vain no
+  /// longer counts.
   bool wait_for(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (++arrived_ == parties_) {

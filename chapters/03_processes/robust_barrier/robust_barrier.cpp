@@ -30,7 +30,7 @@ Fates fates_of(const std::vector<std::function<bool()>>& three) {
   Fates fates;
   for (const pid_t child : children) {
     const int code = exit_code_of(child);
-    fates.push_back(code == -SIGKILL ? "killed" : code == 0 ? "passed" : "broken");
+    fates.push_back(code == -SIGKILL ? "killed" : code == 0 ? "passed" : code == 1 ? "broken" : "failed");
   }
   return fates;
 }

@@ -22,7 +22,7 @@ class RobustBarrier {
   explicit RobustBarrier(int parties) : parties_(parties) { init_robust(mutex_); }
   ~RobustBarrier() { pthread_mutex_destroy(&mutex_); }
 
-  /// Waits until all have come, at most `timeout`; whether they have. If not, the barrier is broken.
+  /// Waits until all have come, at most `timeout`. Returns whether they have come. If not, the barrier is broken.
   bool wait_for(std::chrono::nanoseconds timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     const std::scoped_lock lock(*this);
@@ -43,12 +43,12 @@ class RobustBarrier {
     return phase_ != mine;
   }
 
-  /// Usually called by wait_for() alone, by way of std::scoped_lock.
+  /// Usually called by wait_for() alone. Public, so that std::scoped_lock lock(*this) can call it.
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
     if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
-    check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
     break_for_all();  // the last owner has died, and will never come
+    check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
   }
   void unlock() { check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock"); }
 

@@ -1,4 +1,4 @@
-/// Sleeping until a number in shared memory changes: the system call under all locks, between processes.
+/// Sleeping until a number in shared memory changes: the system call on which locks are built, here between processes.
 #pragma once
 
 #include <linux/futex.h>
@@ -23,13 +23,12 @@ inline void futex_wait(const FutexWord& word, std::uint32_t seen, std::chrono::n
   if (limit <= std::chrono::nanoseconds::zero()) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec wait = {seconds.count(), (limit - seconds).count()};
-  // Not FUTEX_WAIT_PRIVATE, which is for one process alone, as is std::atomic::wait: its notify looks in a table of its
-  // own process whether somebody waits.
+  // FUTEX_WAIT_PRIVATE and std::atomic::wait work within one process only.
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT, seen, &wait, nullptr, 0);
   if (result == -1 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT) check(result, "futex");
 }
 
-/// Wakes who sleeps in futex_wait() on this word, in whatever process: all of them, or so many.
+/// Wakes who sleeps in futex_wait() on this word, in whatever process: all of them, or at most `how_many`.
 inline void futex_wake(const FutexWord& word, int how_many = INT_MAX) {
   check(syscall(SYS_futex, &word, FUTEX_WAKE, how_many, nullptr, nullptr, 0), "futex");
 }
