@@ -38,8 +38,9 @@ constexpr int jobs = 10;
 
 using Results = std::array<long, jobs>;
 
-/// Counts to `steps` one by one, and multiplies by the item. The asm contains no instruction, but the compiler cannot
-/// know that it does not change the count; without it, the compiler would replace the loop by its result.
+/// Counts to `steps` one by one, and multiplies by the item, the job's number from 1 on. The asm contains no
+/// instruction, but the compiler cannot know that it does not change the count; without it, the compiler would replace
+/// the loop by its result.
 long count(int item, long steps) {
   long counted = 0;
   while (counted < steps) {
@@ -70,7 +71,8 @@ Results by_threads(int workers, long steps) {
 /// threads.
 Results by_tbb(int workers, long steps) {
   Results results;
-  tbb::task_arena arena(std::min(workers, tbb::info::default_concurrency()));  // it takes no more threads than cores
+  const int cores = tbb::info::default_concurrency();  // oneTBB has no more threads, and warns if one asks for more
+  tbb::task_arena arena(std::min(workers, cores));
   arena.execute([&] { tbb::parallel_for(0, jobs, [&](int i) { results[i] = count(i + 1, steps); }); });
   return results;
 }
