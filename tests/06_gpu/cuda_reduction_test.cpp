@@ -13,28 +13,32 @@ using test_support::run;
 /// Exit code of a recipe that found no device.
 constexpr int skipped = 77;
 
-struct Expected {
-  std::string count, sum, maximum;
+struct Case {
+  std::string count, warps, sum, maximum;
 };
 
 TEST(cuda_reduction, is_exact_for_every_length_and_block) {
-  for (const auto& [count, sum, maximum] : {Expected{"0", "0", "-9223372036854775808"},  // the neutral elements
-                                            {"1", "1", "1"},
-                                            {"8", "36", "8"},
-                                            {"31", "496", "31"},
-                                            {"9999", "49995000", "9999"},
-                                            {"10000", "50005000", "10000"},
-                                            {"10001", "50015001", "10001"},
-                                            {"1000003", "500003500006", "1000003"}}) {
-    for (const std::string warps : {"1", "2", "3", "7", "8", "31", "32"}) {
-      const auto result = run("cuda_reduction", {"--count", count, "--warps", warps});
-      if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-      EXPECT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("ok    sum: " + sum)) << result.text();
-      EXPECT_TRUE(result.has_line("ok    maximum: " + maximum)) << result.text();
-      EXPECT_TRUE(result.has_line("ok    product of 1 to 20: 2432902008176640000")) << result.text();
-      EXPECT_TRUE(result.has_line("ok    different sums of random floats in 20 runs: 1")) << result.text();
-    }
+  for (const auto& [count, warps, sum, maximum] : {Case{"0", "3", "0", "-9223372036854775808"},  // the neutral elements
+                                                   {"1", "1", "1", "1"},
+                                                   {"8", "32", "36", "8"},
+                                                   {"31", "2", "496", "31"},
+                                                   {"9999", "31", "49995000", "9999"},
+                                                   {"10000", "7", "50005000", "10000"},
+                                                   {"10001", "1", "50015001", "10001"},
+                                                   {"10001", "2", "50015001", "10001"},
+                                                   {"10001", "3", "50015001", "10001"},
+                                                   {"10001", "31", "50015001", "10001"},
+                                                   {"10001", "32", "50015001", "10001"},
+                                                   {"1000003", "1", "500003500006", "1000003"},
+                                                   {"1000003", "7", "500003500006", "1000003"},
+                                                   {"1000003", "32", "500003500006", "1000003"}}) {
+    const auto result = run("cuda_reduction", {"--count", count, "--warps", warps});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    sum: " + sum)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    maximum: " + maximum)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    product of 1 to 20: 2432902008176640000")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    different sums of random floats in 20 runs: 1")) << result.text();
   }
 }
 

@@ -1,8 +1,9 @@
 // Filter by fast Fourier transform
 //
 // Filters a picture on the GPU by cuFFT: transform picture and filter, multiply the two spectra, transform back. That
-// gives the circular convolution, in which the picture is continued by its opposite edge. With a border of zeros around
-// the picture it becomes the ordinary one. The processor filters the picture by the definition; both must agree.
+// gives the circular convolution, in which the picture is continued by its opposite edge. With a border of zeros below
+// the picture and to its right it becomes the ordinary one. The processor filters the picture by the definition; both
+// must agree.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter.cu common/cookbook/*.cpp -lcufft -lpng -lfmt -o cuda_fft_filter
 // Run:     cuda_fft_filter [--rows N] [--columns N] [--png FILE]
@@ -34,6 +35,7 @@ __global__ void take_out(const float* padded, int padded_rows, int padded_column
                          int columns) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
+  // The remainders differ from the sums only without a border.
   const int from_row = (row + reach) % padded_rows, from_column = (column + reach) % padded_columns;
   result[row * columns + column] = padded[from_row * padded_columns + from_column] / (padded_rows * padded_columns);
 }
@@ -49,6 +51,7 @@ Picture filtered_by_fft(const Picture& picture, int border) {
   padded.zero();
   response.zero();
   const std::size_t row_bytes = picture.columns * sizeof(float), padded_row_bytes = columns * sizeof(float);
+  // Row by row, since the rows of padded and response are longer.
   CUDA_CHECK(cudaMemcpy2D(padded.data(), padded_row_bytes, picture.shades.data(), row_bytes, row_bytes, picture.rows,
                           cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy2D(response.data(), padded_row_bytes, filter, sizeof(filter[0]), sizeof(filter[0]), filter_size,
@@ -111,7 +114,7 @@ int main(int argc, char** argv) {
   const dim3 blocks = blocks_for(picture);
   cookbook::println("{} x {} blocks of 32 x 8 threads for {} rows and {} columns", blocks.x, blocks.y, rows, columns);
 
-  Picture corner{8, 8}, wrapped{8, 8};  // one white pixel in the corner, and what the circular form makes of it
+  Picture corner{8, 8}, wrapped{8, 8};  // one pixel of shade 1 in the corner, and what the circular form makes of it
   corner.at(0, 0) = 1;
   for (int j = 0; j < filter_size; ++j) {
     for (int i = 0; i < filter_size; ++i) wrapped.at((j - reach + 8) % 8, (i - reach + 8) % 8) = filter[j][i];

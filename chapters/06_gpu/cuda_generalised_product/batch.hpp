@@ -19,8 +19,9 @@ struct Matrix {
 __host__ __device__ inline void multiply(Matrix<const long long> a, Matrix<const long long> b, Matrix<long long> c) {
   for (std::size_t i = 0; i < a.rows; ++i) {
     for (std::size_t j = 0; j < b.columns; ++j) {
-      c(i, j) = 0;
-      for (std::size_t k = 0; k < a.columns; ++k) c(i, j) += a(i, k) * b(k, j);
+      long long sum = 0;
+      for (std::size_t k = 0; k < a.columns; ++k) sum += a(i, k) * b(k, j);
+      c(i, j) = sum;
     }
   }
 }
@@ -29,10 +30,10 @@ __host__ __device__ inline void multiply(Matrix<const long long> a, Matrix<const
 /// means that there is one matrix, which every index gives.
 template <typename T>
 struct Batch {
-  Matrix<T> first;
+  Matrix<T> base;  ///< the first of them
   std::size_t count, stride;
   __host__ __device__ Matrix<T> operator[](std::size_t i) const {
-    return {first.data + i * stride, first.rows, first.columns};
+    return {base.data + i * stride, base.rows, base.columns};
   }
 };
 
@@ -50,8 +51,9 @@ struct Numbers {
 };
 
 inline std::size_t elements(const Shape& shape) {
-  const auto matrices = batch<const long long>(nullptr, shape);
-  return matrices.count * matrices.first.rows * matrices.first.columns;
+  std::size_t count = 1;
+  for (const std::size_t size : shape) count *= size;
+  return count;
 }
 
 /// All products, one pair after the other. Throws std::invalid_argument if the shapes do not fit.

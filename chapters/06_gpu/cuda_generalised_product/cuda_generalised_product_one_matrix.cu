@@ -15,8 +15,8 @@
 #include "cuda_memory.hpp"
 
 __global__ void multiply_pairs(const long long* a, const long long* b, long long* c) {
-  const unsigned i = threadIdx.x, next = 4 * i;                    // from one 2 x 2 matrix to the next
-  multiply({a + next, 2, 2}, {b + next, 2, 2}, {c + next, 2, 2});  // wrong: b + next, where there is only one b
+  const unsigned i = threadIdx.x, start = 4 * i;                      // where matrix i begins
+  multiply({a + start, 2, 2}, {b + start, 2, 2}, {c + start, 2, 2});  // wrong: b + start, where there is only one b
 }
 
 int main() {

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   std::mt19937 random;
   const auto new_input = [&] {
     std::generate(input.begin(), input.end(), random);
-    CUDA_CHECK(cudaMemcpyAsync(numbers.data(), input.data(), count * sizeof(input[0]), cudaMemcpyDefault, stream));
+    CUDA_CHECK(cudaMemcpyAsync(numbers.data(), input.data(), count * sizeof(input[0]), cudaMemcpyHostToDevice, stream));
     CUDA_CHECK(cudaStreamSynchronize(stream));
   };
   const auto run = [&](const std::string& title, auto queue) {

@@ -14,6 +14,7 @@ inline int use_device(int device) {
 
 /// An array on a device, and a stream for the work on it.
 struct Worker {
+  /// Chooses the device first, since the arrays are allocated on the current one.
   Worker(int on_device, std::size_t count) : device(use_device(on_device)), data(count), received(count) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     for (cudaEvent_t& event : step_done) CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -32,7 +33,7 @@ struct Worker {
   cudaEvent_t step_done[2] = {};  ///< of the even and of the odd steps
 };
 
-using Workers = std::deque<Worker>;
+using Workers = std::deque<Worker>;  // a Worker cannot be moved, and a deque does not move its elements
 
 /// Lets the devices read and write each other's memory where the machine allows it. Without it, copies from one to
 /// another still work, but go through the memory of the host.
@@ -72,7 +73,7 @@ inline void ring_all_reduce(Workers& workers) {
   for (int step = 0; step < 2 * (n - 1); ++step) {
     for (int i = 0; i < n; ++i) {
       Worker &worker = workers[i], &left = workers[(i + n - 1) % n];
-      const int chunk = (i - 1 - step + 2 * n) % n;  // the one that the neighbour finished in the step before
+      const int chunk = (i - 1 - step + 2 * n) % n;  // the one that the neighbour has just finished; in step 0 its own
       const std::size_t size = worker.data.size(), first = size * chunk / n, count = size * (chunk + 1) / n - first;
       float* const mine = worker.data.data() + first;
       float* const target = step < n - 1 ? worker.received.data() + first : mine;

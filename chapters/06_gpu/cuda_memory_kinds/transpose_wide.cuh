@@ -10,6 +10,7 @@ constexpr int wide_threads = 256;  ///< of a block: 16 x 16, each moves four tim
 
 /// `rows` and `columns` are those of `in`. Each thread has four loads of 16 bytes under way before it stores any.
 /// __ldcs() and __stcs() say that an element is read or written once, and need not stay in the cache.
+/// __launch_bounds__ promises the compiler that a block has no more threads.
 __global__ void __launch_bounds__(wide_threads) transpose_wide(const float* in, float* out, int rows, int columns) {
   __shared__ float tile[wide_side][wide_side + 1];
   const int x = threadIdx.x % 16 * 4, y = threadIdx.x / 16;

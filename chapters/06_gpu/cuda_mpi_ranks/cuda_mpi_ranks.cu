@@ -30,16 +30,16 @@ bool mpi_knows_cuda() {
 #endif
 }
 
-/// The ranks of one host take its devices in turn; returns the device of this rank.
+/// The ranks of one machine take its devices in turn; returns the device of this rank.
 int take_device() {
-  MPI_Comm host;
-  int rank_on_host = 0, devices = 0;
-  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
-  CHECK_MPI(MPI_Comm_rank(host, &rank_on_host));
-  CHECK_MPI(MPI_Comm_free(&host));
+  MPI_Comm same_machine;
+  int rank_on_machine = 0, devices = 0;
+  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &same_machine));
+  CHECK_MPI(MPI_Comm_rank(same_machine, &rank_on_machine));
+  CHECK_MPI(MPI_Comm_free(&same_machine));
   CUDA_CHECK(cudaGetDeviceCount(&devices));
-  CUDA_CHECK(cudaSetDevice(rank_on_host % devices));
-  return rank_on_host % devices;
+  CUDA_CHECK(cudaSetDevice(rank_on_machine % devices));
+  return rank_on_machine % devices;
 }
 
 __global__ void fill(std::int64_t* numbers, int count, int rank) {
@@ -55,7 +55,7 @@ void all_reduce(gpu::DeviceArray<std::int64_t>& numbers, bool direct) {
     CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     return;
   }
-  std::vector<std::int64_t> staged = numbers.to_host();  // waits for the kernels
+  std::vector<std::int64_t> staged = numbers.to_host();  // waits for the kernels of the default stream
   CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, staged.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
   CUDA_CHECK(cudaMemcpy(numbers.data(), staged.data(), count * sizeof(std::int64_t), cudaMemcpyHostToDevice));
 }

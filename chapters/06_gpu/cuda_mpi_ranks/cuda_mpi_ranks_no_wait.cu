@@ -31,13 +31,13 @@ int main() {
     compute_for_long<<<1, 1>>>(device.data());
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaMemcpyAsync(result, device.data(), sizeof(int), cudaMemcpyDeviceToHost));
-    // Missing: CUDA_CHECK(cudaStreamSynchronize(nullptr));
+    // Missing: CUDA_CHECK(cudaStreamSynchronize(nullptr));  (nullptr is the default stream)
     CHECK_MPI(MPI_Send(result, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
     CUDA_CHECK(cudaDeviceSynchronize());
     CHECK_MPI(MPI_Send(result, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
   } else if (rank == 1) {
     CHECK_MPI(MPI_Recv(&received, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Recv(result, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Recv(result, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // sent after the wait
     cookbook::println("rank 1 received {}, rank 0 had computed {}", received, *result);
   }
   int wrong = rank == 1 && received != *result;

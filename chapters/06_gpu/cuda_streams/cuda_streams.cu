@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   std::mt19937 random;
   std::generate(in.begin(), in.end(), random);
 
-  // So many steps of number * a + c are one step with another a and c.
+  // All steps x -> 1664525 x + 1013904223 together are one step x -> a x + c; the loop finds a and c.
   std::uint32_t a = 1, c = 0;
   for (int step = 0; step < steps; ++step) a *= 1664525, c = c * 1664525 + 1013904223;
   const auto wrong_results = [&] {
@@ -82,16 +82,18 @@ int main(int argc, char** argv) {
   };
 
   advance<<<1, 1>>>(device.data(), 0, 0);  // the first launch of a kernel also loads its code
+  CUDA_CHECK(cudaGetLastError());
   CUDA_CHECK(cudaDeviceSynchronize());
 
   cookbook::Checks checks;
-  bool host_was_ahead = false;
+  bool host_was_ahead = true;  // in both runs
   const auto run = [&](int number_of_streams) {
     std::vector<Stream> streams(number_of_streams);
     hold<<<1, 1, 0, streams[0]>>>();
     CUDA_CHECK(cudaGetLastError());
+    // Each Stream converts to its handle.
     queue_chunks({streams.begin(), streams.end()}, buffers, chunks, steps, marks);
-    host_was_ahead = cudaStreamQuery(streams[0]) == cudaErrorNotReady;
+    host_was_ahead &= cudaStreamQuery(streams[0]) == cudaErrorNotReady;
     cudaGetLastError();  // "not ready" is an answer, not an error: forget it
   };                     // the destructors of the streams wait
 

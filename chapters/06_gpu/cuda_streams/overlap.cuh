@@ -7,7 +7,7 @@
 
 #include "cuda_check.hpp"
 
-/// `steps` steps of a random number generator, from each of the numbers.
+/// Replaces each number x by 1664525 x + 1013904223, `steps` times: steps of a random number generator.
 inline __global__ void advance(std::uint32_t* numbers, std::size_t count, int steps) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -25,8 +25,9 @@ struct Buffers {
 };
 
 /// Queues copy in, kernel and copy out of each chunk of the numbers, chunk i on stream i modulo their number, with
-/// events around the three: marks[4 * i] to marks[4 * i + 3]. All of it begins after what is in streams[0] already, and
-/// what is put into streams[0] later begins after all of it. There are no more streams than chunks.
+/// events around the three: marks[4 * i] to marks[4 * i + 3]; marks[4 * chunks] is the start of all. All of it begins
+/// after what is in streams[0] already, and what is put into streams[0] later begins after all of it. There are no more
+/// streams than chunks.
 inline void queue_chunks(const std::vector<cudaStream_t>& streams, const Buffers& buffers, int chunks, int steps,
                          const std::vector<cudaEvent_t>& marks) {
   CUDA_CHECK(cudaEventRecord(marks[4 * chunks], streams[0]));  // the other streams wait for this event

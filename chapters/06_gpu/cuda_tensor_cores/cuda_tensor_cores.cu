@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   checks.equal("elements that are far from the product of the rounded factors", sums_are_far, 0);
   checks.that("most elements are far from the product of the factors themselves", result_is_far > n * n / 2);
   // Rounding changes each factor by up to 1/256 of its value, so a term by up to 2/256 and a little.
-  checks.equal("elements that are farther from that one than two rounded factors allow",
+  checks.equal("elements farther from the product of the factors themselves than two roundings allow",
                far_elements(c, a, b, n, 0.008), 0);
   return checks.exit_code();
 }

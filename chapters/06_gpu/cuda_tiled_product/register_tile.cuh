@@ -10,21 +10,30 @@ constexpr int tile_threads = 256;
 constexpr int own_rows = 8, own_columns = 16;
 
 /// Where a thread's elements lie in the tile. Eight warps share the tile as 2 x 4 parts of 64 x 64 elements; the
-/// threads of a warp share its part as 8 x 4.
+/// threads of a warp share its part as 8 x 4. Rows 0 to 8 and columns 0 to 31 of a part; # belongs to its thread 0:
+///
+///     row  step 3                              steps 4 and 5
+///       0  #...#...#...#...#...#...#...#...    ####............####............
+///     1-3  ................................    ####............####............
+///     4-7  ................................    ................................
+///       8  #...#...#...#...#...#...#...#...    ................................
+///
+/// Step 3 goes on with rows 16, 24, ..., 56, steps 4 and 5 with rows 32 to 35. Columns 32 to 63 repeat columns 0 to 31.
+/// Thread 1 has the next columns: in step 3 one further to the right, in steps 4 and 5 four.
 struct Place {
   int warp_row, warp_column;  ///< first row and column of the warp's part
   int lane_row, lane_column;  ///< 0 to 7 and 0 to 3
 };
 
 inline __device__ Place place_of(int thread) {
-  const int warp = thread / 32, lane = thread % 32;
+  const int warp = thread / 32, lane = thread % 32;  // lane: the thread's number in its warp
   return {warp / 4 * 64, warp % 4 * 64, lane / 4, lane % 4};
 }
 
-/// Adds a column of A times a row of B to the thread's sums: 128 multiplications with 24 numbers.
-///
-/// The order goes down one column of sums and up the next, so that two instructions in a row always share a number,
-/// which the arithmetic unit probably keeps at its input.
+/// Adds 8 numbers of a column of A times 16 of a row of B to the thread's sums, one product to each of the 8 x 16:
+/// 24 numbers serve 128 multiplications.
+/// Unrolled, all indexes are constants: only then can the arrays be registers. The order goes down one column of sums
+/// and up the next, so that two instructions in a row always share a number.
 inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], const float (&a)[own_rows],
                                          const float (&b)[own_columns]) {
 #pragma unroll
@@ -40,5 +49,6 @@ inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], co
 /// Blocks for a product of n x n: whole tiles, into the zeros that fill up the matrices.
 inline dim3 tiles_for(int n) { return dim3((n + tile_columns - 1) / tile_columns, (n + tile_rows - 1) / tile_rows); }
 
+/// float4 is CUDA's struct of four floats. One instruction loads it; its address must be a multiple of 16.
 inline __device__ float4& as_four(float* first) { return *reinterpret_cast<float4*>(first); }
 inline __device__ const float4& as_four(const float* first) { return *reinterpret_cast<const float4*>(first); }

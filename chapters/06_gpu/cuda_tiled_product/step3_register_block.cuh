@@ -1,5 +1,8 @@
 /// Step 3: each thread computes a block of 8 x 16 elements. It loads 24 numbers from shared memory for 128
 /// multiplications, where step 2 loads two for each one.
+///
+/// __launch_bounds__ promises the compiler that a block has at most so many threads, so that it may give each of them
+/// more registers.
 #pragma once
 
 #include "register_tile.cuh"
@@ -16,9 +19,11 @@ __global__ void __launch_bounds__(tile_threads)
   float sum[own_rows][own_columns] = {};
 
   for (int k = 0; k < n; k += tile_depth) {
-    for (int row = thread / 8; row < tile_rows; row += 32) {
-      a_tile[thread % 8][row] = a[std::size_t(row) * stride + k + thread % 8];
+    // 8 neighbouring threads copy a row of A's tile, so the 256 threads copy 32 rows at a time.
+    for (int row = thread / tile_depth; row < tile_rows; row += tile_threads / tile_depth) {
+      a_tile[thread % tile_depth][row] = a[std::size_t(row) * stride + k + thread % tile_depth];
     }
+    // All 256 threads copy a row of B's tile.
     for (int row = 0; row < tile_depth; ++row) b_tile[row][thread] = b[std::size_t(k + row) * stride + thread];
     __syncthreads();
     for (int depth = 0; depth < tile_depth; ++depth) {

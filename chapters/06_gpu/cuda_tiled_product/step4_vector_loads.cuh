@@ -4,7 +4,8 @@
 
 #include "register_tile.cuh"
 
-/// Loads the thread's 8 numbers of a row of A's tile: a group of four, and another 32 further on.
+/// Loads the thread's 8 numbers of a row of A's tile: a group of four, and another 32 further on (drawn in
+/// register_tile.cuh).
 inline __device__ void load_own_a(float (&own)[own_rows], const float* row, const Place& at) {
   const float* first = row + at.warp_row + 4 * at.lane_row;
 #pragma unroll
@@ -18,16 +19,14 @@ inline __device__ void load_own_b(float (&own)[own_columns], const float* row, c
   for (int j = 0; j < own_columns; j += 4) as_four(own + j) = as_four(first + 4 * j);
 }
 
-/// Stores `scale` times the sums, in the same groups. (`scale` is a compiler trick, which a reader may skip.)
-///
-/// A store of four floats needs them in four registers in a row. Without the multiplication by `scale`, which is 1, the
-/// compiler would probably keep the sums in such registers during the whole main loop.
+/// Stores `scale` times the sums, in the same groups. (`scale`, which is 1, is a compiler trick: without it, the sums
+/// would probably be kept in groups of four registers during the whole main loop.)
 inline __device__ void store_own(float* c, int stride, const float (&sum)[own_rows][own_columns], float scale,
                                  const Place& at) {
   const int row = blockIdx.y * tile_rows + at.warp_row + 4 * at.lane_row;
   const int column = blockIdx.x * tile_columns + at.warp_column + 4 * at.lane_column;
 #pragma unroll
-  for (int i = 0; i < own_rows; ++i) {
+  for (int i = 0; i < own_rows; ++i) {  // rows 0 to 3 of the thread's group, then the four that lie 32 further down
     float* first = c + std::size_t(row + i / 4 * 32 + i % 4) * stride + column;
 #pragma unroll
     for (int j = 0; j < own_columns; j += 4) {
@@ -41,8 +40,10 @@ __global__ void __launch_bounds__(tile_threads)
   __shared__ alignas(16) float a_tile[tile_depth][tile_rows + 4], b_tile[tile_depth][tile_columns];
   const int thread = threadIdx.x;
   const Place at = place_of(thread);
-  const int a_row = thread / 2, a_column = thread % 2 * 4;    // a load of four from A
-  const int b_row = thread / 64, b_column = thread % 64 * 4;  // one of two from B
+  // What this thread copies. A row of A's tile has 8 numbers: two threads copy four each. A row of B's tile has 256: 64
+  // threads do, so all threads copy rows 0 to 3 first, and then rows 4 to 7.
+  const int a_row = thread / 2, a_column = thread % 2 * 4;
+  const int b_row = thread / 64, b_column = thread % 64 * 4;
   a += std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;
   b += std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
   float sum[own_rows][own_columns] = {};

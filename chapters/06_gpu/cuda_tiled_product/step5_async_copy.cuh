@@ -1,5 +1,6 @@
 /// Step 5: while the threads compute with one tile, the next one is on its way. Copies go from global to shared
-/// memory without passing through registers, and no thread waits for them until it needs what they bring.
+/// memory without passing through registers, and no thread waits for them until it needs what they bring. README.md
+/// shows the loop in outline.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -7,7 +8,7 @@
 #include "step4_vector_loads.cuh"
 
 /// Tiles in shared memory: one in use, one on its way. With more stages, a copy could take longer than the work on a
-/// tile.
+/// tile. `stages - 2`, below, is how many groups of copies may still be under way when the next tile is needed.
 constexpr int stages = 2;
 
 __global__ void __launch_bounds__(tile_threads)
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(tile_threads)
   __pipeline_wait_prior(stages - 2);  // this thread's share of the first tile has arrived
   __syncthreads();                    // and that of all others
   load_own(0);
-#pragma unroll 1
+#pragma unroll 1  // keeps the loop a loop
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
     for (int depth = 0; depth < tile_depth; ++depth) {

@@ -2,7 +2,7 @@
 //
 // The function limits a sum to 1, and counts in a variable of its own how often it did. It is right in a plain loop.
 // But each thread of the GPU has a copy of the function, and counts in that copy, so the caller's variable stays 0.
-// Each thread on the processor that has a copy counts for itself as well.
+// On the processor each copy counts for itself as well.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_vectorize/cuda_vectorize_counter.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize_counter
 // Run:     cuda_vectorize_counter

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int warp_size = 32, threads = 1024;
 
-/// One of 32 ways, each with code of its own. After 200 steps x is 2 * way, wherever it began. `__device__`: it is
-/// called by code on the device. `#pragma unroll 1` keeps the loop a loop.
+/// One of 32 ways, each with code of its own. After 200 steps from -1, where it begins here, x is 2 * way.
+/// `__device__`: it is called by code on the device. `#pragma unroll 1` keeps the loop a loop.
 template <int way>
 __device__ float walk(float x, int steps) {
 #pragma unroll 1
@@ -35,7 +35,8 @@ __device__ float branch(int way, float x, int steps) {
   if constexpr (number == 0) {
     return walk<0>(x, steps);
   } else {
-    return way == number ? walk<number>(x, steps) : branch<number - 1>(way, x, steps);
+    if (way == number) return walk<number>(x, steps);
+    return branch<number - 1>(way, x, steps);
   }
 }
 
