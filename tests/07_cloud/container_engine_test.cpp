@@ -149,7 +149,7 @@ TEST(engine, a_refusal_has_the_engines_words_and_a_container_that_does_not_start
     Engine(fake.path()).run("greeting", 5000);
     FAIL();
   } catch (const EngineError& error) {
-    EXPECT_STREQ(error.what(), "no such file or directory");
+    EXPECT_STREQ(error.what(), "status 500: no such file or directory");
     EXPECT_EQ(error.status, http::status::internal_server_error);
   }
   EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
@@ -183,9 +183,21 @@ TEST(container_engine, loads_an_image_once_and_tells_why_the_engine_runs_nothing
     EXPECT_EQ(result.exit_code, 3) << result.text();
     EXPECT_TRUE(result.has_line("client: API 1.40 to 1.44; engine: 18.09.2, API 1.12 to 1.40")) << result.text();
     EXPECT_TRUE(result.has_line("image [\"localhost/greeting:1.0\"] of 0.85 MB")) << result.text();
-    EXPECT_THAT(result.err, testing::ElementsAre("container_engine: crun: Operation not permitted"));
+    EXPECT_THAT(result.err, testing::ElementsAre("container_engine: status 500: crun: Operation not permitted"));
     EXPECT_EQ(fake.asked("POST /v1.40/images/load"), 1);
   }
+}
+
+TEST(container_engine, removes_a_container_whose_port_the_engine_does_not_tell) {
+  FakeEngine fake({{"GET /version", version("1.12", "1.40")},
+                   {"GET /v1.40/images/json", {200, R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])"}},
+                   {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", {204, ""}},
+                   {"GET /v1.40/containers/c1/json", {200, R"({"NetworkSettings":{"Ports":{}}})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  const auto result = run("container_engine", {"--socket", fake.path()});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
 }
 
 TEST(container_engine, says_that_there_is_no_engine) {

@@ -337,7 +337,7 @@ TEST(web_application, the_table_calls_the_handler_of_path_and_method) {
 TEST(web_application, the_program_visits_itself_and_a_port_in_use_is_refused) {
   const auto result = run("web_application");
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^ok    ").size(), 5U) << result.text();
+  EXPECT_EQ(result.lines_with("^ok    ").size(), 6U) << result.text();
   const Serving server("web_application", {"--serve"});
   EXPECT_EQ(run("web_application", {"--port", std::to_string(server.port)}).exit_code, 3);
 }

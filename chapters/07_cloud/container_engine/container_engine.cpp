@@ -42,10 +42,16 @@ std::string visit(int port, const std::string& path) {
 struct Container {
   const Engine& engine;
   std::string id;
-  int port;
+  int port = 0;
 
-  Container(const Engine& engine_, const std::string& image)
-      : engine(engine_), id(engine.run(image, 5000)), port(engine.port_of(id, 5000)) {}
+  Container(const Engine& engine_, const std::string& image) : engine(engine_), id(engine.run(image, 5000)) {
+    try {
+      port = engine.port_of(id, 5000);
+    } catch (...) {  // the destructor does not run when the constructor throws
+      engine.remove(id);
+      throw;
+    }
+  }
   ~Container() {
     try {
       engine.remove(id);

@@ -51,9 +51,10 @@ http::response<http::string_body> exchange(Socket& socket, http::request<http::s
   return answer;
 }
 
-/// The engine has refused something; its own words.
+/// The engine has refused something: the status of its answer, and its own words.
 struct EngineError : std::runtime_error {
-  EngineError(http::status code, const std::string& message) : runtime_error(message), status(code) {}
+  EngineError(http::status code, const std::string& message)
+      : runtime_error(fmt::format("status {}: {}", static_cast<unsigned>(code), message)), status(code) {}
   http::status status;
 };
 

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     if (now % 100 == 50) {
       cookbook::println("{:6}  {:12}  {:15}  {:14}  {:4}", now, waiting, in_private, in_public, pool.bill);
     }
-    if (now % 5 != 0 || now < 20) continue;  // a point every 5 s; one at 0 would make the chart's axis logarithmic
+    if (now % 5 != 0 || now < 20) continue;  // the chart has a point every 5 s from second 20 on
     const auto point = [&](const char* line) { return fmt::format("{}, {} s", line, now); };
     chart.add(point("jobs waiting"), cookbook::timing_of({1}), double(waiting));
     chart.add(point("private workers"), cookbook::timing_of({1}), double(in_private));

@@ -18,8 +18,10 @@ int main() {
   ElasticPool pool{{false, 1}, {true, 0}, idle_seconds};  // one private worker at most
   std::vector<Job> jobs;
   for (int second = 0; second < end; second += period) jobs.push_back({0, second, 3, false});
-  for (auto next = jobs.begin(); pool.now < end || !pool.private_cloud.workers.empty(); pool.second()) {
+  auto next = jobs.begin();
+  while (pool.now < end || !pool.private_cloud.workers.empty()) {
     if (next != jobs.end() && next->arrives == pool.now) pool.queue.push_back(&*next++);
+    pool.second();
   }
   int waited = 0;
   for (const Job& job : jobs) waited += job.waited;

@@ -53,12 +53,12 @@ int main(int argc, char** argv) {
       callers.emplace_back([&] {
         for (int number = 0; number < calls; ++number) {
           functions[0].call([&] { return multiply(number); });
-          functions[2].call([&] { load(number); });
           try {
             functions[1].call([&] { return divide(number); });
           } catch (const std::invalid_argument&) {
             // Counted; here it has no further meaning.
           }
+          functions[2].call([&] { load(number); });
         }
       });
     }

@@ -66,16 +66,16 @@ inline void run_bootstrap(const std::map<std::string, Handler>& handlers) {
   const auto entry = handlers.find(std::string(handler_name.substr(handler_name.rfind('.') + 1)));
   if (entry == handlers.end()) throw std::invalid_argument("there is no function " + std::string(handler_name));
   for (;;) {
-    const auto event = api.exchange(http::verb::get, "invocation/next");
-    const std::string id(event["Lambda-Runtime-Aws-Request-Id"]);
+    const auto next = api.exchange(http::verb::get, "invocation/next");
+    const std::string id(next["Lambda-Runtime-Aws-Request-Id"]);
     std::string kind = "/response", answer;
     try {
-      answer = serialize(entry->second(boost::json::parse(event.body()).as_object()));
+      answer = serialize(entry->second(boost::json::parse(next.body()).as_object()));
     } catch (const std::exception& error) {
       kind = "/error";
       answer = error_text("Function.Error", error.what());
     }
-    std::fflush(stdout);
+    std::fflush(stdout);  // the log must be out before the result
     api.exchange(http::verb::post, "invocation/" + id + kind, answer);
   }
 }

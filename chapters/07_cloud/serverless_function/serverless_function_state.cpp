@@ -1,7 +1,7 @@
 // Pitfall: a function that keeps its state in memory
 //
 // This function counts its visitors in a variable. As long as the same program answers, the count is right. The
-// platform ends the program when it wants to: after a while without events, after an error, or for an update. The next
+// platform ends the program when it wants to: after a while without events, after a timeout, or for an update. The next
 // event starts it anew, and the count begins at 0. With two programs at the same time there would be two counts.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/serverless_function/serverless_function_state.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o serverless_function_state
@@ -16,11 +16,12 @@
 
 int main() {
   if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // this same program, started by the emulator below
+    // run_bootstrap does not return: it serves events until the emulator kills this process.
     try {
       int visitors = 0;  // wrong: it belongs into a database
       run_bootstrap({{"visit", [&](const boost::json::object&) { return ++visitors; }}});
     } catch (const std::exception&) {
-      return 3;
+      return 3;  // the emulator does not answer
     }
   }
   LambdaEmulator platform("/proc/self/exe", "site.visit", std::chrono::seconds(5));

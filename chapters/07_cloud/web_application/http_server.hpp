@@ -37,8 +37,8 @@ inline http::status status_of(const error_code& error) {
 
 class HttpServer {
  public:
-  /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout` to send a request and to read the answer.
-  /// Keeps a reference to `routes`.
+  /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
+  /// send a request and to read the answer. Keeps a reference to `routes`.
   HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds timeout)
       : routes_(routes), timeout_(timeout), acceptor_(loop_, {asio::ip::address_v4::loopback(), port}) {}
 
@@ -76,7 +76,7 @@ class HttpServer {
   /// Serves one connection. A tcp_stream is a socket with a deadline.
   asio::awaitable<void> serve(beast::tcp_stream stream) {
     beast::flat_buffer buffer(16'384);
-    stream.expires_after(timeout_);  // for all of a request and its answer, not for each piece
+    stream.expires_after(timeout_);  // until the answer is written, not for each piece
     for (bool keep = true; keep && acceptor_.is_open();) {
       Parser parser;
       parser.header_limit(8'000);
@@ -87,7 +87,8 @@ class HttpServer {
         buffer.consume(1);  // an empty line before a request is ignored
         continue;
       }
-      ++unanswered_;
+      ++unanswered_;  // until it is answered: after SIGTERM, run() waits for it
+      // An error while reading becomes the answer's status. After a timeout that write fails, too, and the loop ends.
       if (!error) error = co_await read_body(stream, buffer, parser);
       Response response = error ? Response(status_of(error), 11) : answer(routes_, parser.get());
       keep = !error && parser.keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
@@ -99,7 +100,7 @@ class HttpServer {
       --unanswered_;
       if (error) break;
       ++answers;
-      stream.expires_after(timeout_);
+      stream.expires_after(timeout_);  // for the pause, the next request and its answer
     }
     // To close while bytes of the client are unread sends a reset, which may destroy the answer on its way. So this
     // side ends first, and what still comes is dropped, up to 1 MiB.
@@ -117,6 +118,7 @@ class HttpServer {
     const Request& request = parser.get();
     if (!is_framed(request)) co_return http::error::bad_field;
     if (parser.is_done()) co_return error_code();
+    // A client may ask before it sends a long body, as curl does.
     if (request.version() == 11 && beast::iequals(request[http::field::expect], "100-continue")) {
       co_await asio::async_write(stream, asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), with_error);
     }
@@ -130,5 +132,5 @@ class HttpServer {
   const std::chrono::milliseconds timeout_;
   tcp::acceptor acceptor_;
   const unsigned short port_ = acceptor_.local_endpoint().port();
-  int unanswered_ = 0;  // requests whose head has been read
+  int unanswered_ = 0;  // requests whose head has been read, and which are not answered yet
 };

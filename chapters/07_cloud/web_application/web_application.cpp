@@ -19,11 +19,13 @@
 
 namespace {
 
-/// Opens a connection, sends a request, and returns all that comes back.
-std::string visit(const HttpServer& server, const std::string& method_and_path, const std::string& body = "") {
+/// Opens a connection, sends a request, and returns all that comes back. `fields` are more lines of its head.
+std::string visit(const HttpServer& server, const std::string& method_and_path, const std::string& body = "",
+                  const std::string& fields = "") {
   tcp::iostream stream("127.0.0.1", std::to_string(server.port()));
   stream << method_and_path << " HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: " << body.size()
-         << "\r\n\r\n"
+         << "\r\n"
+         << fields << "\r\n"
          << body << std::flush;
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -61,11 +63,14 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.that("GET / gives the greeting", visit(server, "GET /").ends_with("\r\n\r\nHello from Flask!"));
   checks.that("HEAD / gives its head alone", visit(server, "HEAD /").ends_with("Content-Length: 17\r\n\r\n"));
+  // The status stands behind "HTTP/1.1 ", which are 9 characters.
   checks.equal("GET /nowhere", visit(server, "GET /nowhere").substr(9, 13), "404 Not Found");
   checks.equal("DELETE /", visit(server, "DELETE /").substr(9, 22), "405 Method Not Allowed");
   const std::string long_body(65'537, 'x');
   checks.equal("POST /echo with 65537 bytes", visit(server, "POST /echo", long_body).substr(9, 21),
                "413 Payload Too Large");
+  checks.equal("POST /echo with two lengths", visit(server, "POST /echo", "x", "Content-Length: 1\r\n").substr(9, 15),
+               "400 Bad Request");
   std::raise(SIGTERM);  // as a hosting platform does
   running.join();       // returns, since nobody is connected any more
   return checks.exit_code();
