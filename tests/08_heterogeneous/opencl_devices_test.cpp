@@ -16,10 +16,10 @@ TEST(opencl_devices, reports_nine_properties_and_more_of_every_device) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
 
   std::size_t platforms = 0;  // a platform is printed again if another one's devices stand between its own
-  cl_platform_id before = nullptr;
+  cl::Platform before;
   for (const cl::Device& device : opencl::devices()) {
-    const cl_platform_id platform = device.getInfo<CL_DEVICE_PLATFORM>();
-    platforms += platform != before;
+    const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
+    platforms += platform() != before();
     before = platform;
   }
   EXPECT_EQ(result.lines_with("^={60}$").size(), platforms) << result.text();

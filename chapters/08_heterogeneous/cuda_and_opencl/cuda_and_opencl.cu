@@ -7,6 +7,7 @@
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
 // Run:     cuda_and_opencl [--count N] [--device N]
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -14,8 +15,9 @@
 
 #include "check_cuda.hpp"
 #include "cookbook/options.hpp"
-#include "kernels.cl"
 #include "opencl_check.hpp"
+
+#include "kernels.cl"  // last: its macros are meant for the kernels alone
 
 namespace {
 
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
   const int groups = (count + group_items - 1) / group_items;  // one work-item per element
   const int dot_groups = std::min(groups, 64);                 // for the sums: each work-item takes several elements
   cookbook::Checks checks;
-  checks.that("host: no result is negative", *std::min_element(iterated.begin(), iterated.end()) >= 0);
+  checks.that("host: no iterated value is negative", *std::min_element(iterated.begin(), iterated.end()) >= 0);
   const auto device = opencl::chosen_device(number);
   if (!device) return opencl::without_device(checks);
   const Values cl_sums = by_opencl(*device, "add", a, b, groups),

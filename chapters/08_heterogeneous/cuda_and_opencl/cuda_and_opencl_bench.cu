@@ -9,8 +9,9 @@
 #include "check_cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "kernels.cl"
 #include "opencl_timer.hpp"
+
+#include "kernels.cl"  // last: its macros are meant for the kernels alone
 
 namespace {
 

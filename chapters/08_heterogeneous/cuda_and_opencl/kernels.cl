@@ -34,11 +34,12 @@ KERNEL dot_product(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* r
   float mine = 0;
   for (int i = GROUP * ITEMS + ITEM; i < count; i += GROUPS * ITEMS) mine = fma(a[i], b[i], mine);
   scratch[ITEM] = mine;
+  // Each round begins with a barrier, so that the sums of the round before are there.
   for (int lower = group_items / 2; lower > 0; lower /= 2) {
     BARRIER();
     if (ITEM < lower) scratch[ITEM] += scratch[ITEM + lower];
   }
-  if (ITEM == 0) result[GROUP] = scratch[0];
+  if (ITEM == 0) result[GROUP] = scratch[0];  // this work-item has written it, so no barrier is needed
 }
 
 // Arithmetic: x becomes r x (1 - x), again and again.

@@ -49,19 +49,19 @@ int main(int argc, char** argv) {
   const cookbook::Stopwatch one;
   repeated_sum(a.data(), b.data(), by_one.data(), 0, count, repeats);
   const double cpu_seconds = one.seconds();
-  cookbook::println("CPU Time: {:.4f} s", cpu_seconds);
+  cookbook::println("CPU Time: {:.3f} ms", 1e3 * cpu_seconds);
 
   const cookbook::Stopwatch threads;
   repeated_sum_by_threads(a, b, by_threads, repeats, std::thread::hardware_concurrency());
-  cookbook::println("CPU Time, all hardware threads: {:.4f} s", threads.seconds());
+  cookbook::println("CPU Time, all hardware threads: {:.3f} ms", 1e3 * threads.seconds());
 
-  sum.run(1, once);  // not timed: the first launch takes longer
+  sum.run(1, once);  // not timed: the first launch may take longer
   const cookbook::Stopwatch total;
   const cl::Event event = sum.run(repeats, on_device);
   const double device_seconds = total.seconds(), kernel_seconds = opencl::seconds_of(event);
   cookbook::println("{}", opencl::name_of(*device));
-  cookbook::println("Device Kernel Time: {:.4f} s", kernel_seconds);
-  cookbook::println("Device Time: {:.4f} s", device_seconds);
+  cookbook::println("Device Kernel Time: {:.3f} ms", 1e3 * kernel_seconds);
+  cookbook::println("Device Time: {:.3f} ms", 1e3 * device_seconds);
   cookbook::println("CPU Time / Device Time: {:.2f} x", speed_up(cpu_seconds, device_seconds));
 
   cookbook::Checks checks;

@@ -50,11 +50,11 @@ class DeviceSum {
 
   /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times.
   cl::Event run(unsigned repeats, Vector& c) {
-    cl::Event kernel;
+    cl::Event times;
     CHECK_CL(kernel_.setArg(4, cl_uint{repeats}));
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &kernel));
+    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &times));
     CHECK_CL(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
-    return kernel;
+    return times;
   }
 
  private:

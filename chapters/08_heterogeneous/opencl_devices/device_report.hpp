@@ -36,7 +36,8 @@ inline std::string size_text(cl_ulong bytes) {
   return fmt::format("{:.0f} KB", kilobytes);
 }
 
-/// The kind of a device. The type is a set of bits: a device can also be the default one of its platform.
+/// The kind of a device. The type is a set of bits: a device can also be the default one of its platform. Custom
+/// devices run no kernels of OpenCL C, and CL_DEVICE_TYPE_ALL leaves them out.
 inline std::string type_text(cl_device_type type) {
   if (type & CL_DEVICE_TYPE_GPU) return "GPU";
   if (type & CL_DEVICE_TYPE_CPU) return "CPU";

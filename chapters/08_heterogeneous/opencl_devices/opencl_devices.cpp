@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
 
   const std::vector<cl::Device> devices = opencl::devices();  // of all platforms, GPUs first
   if (devices.empty()) return opencl::without_device();
-  if (only >= 0) static_cast<void>(opencl::chosen_device(only));  // refuses a number that is too large
+  if (only >= 0 && !opencl::chosen_device(only)) return 2;  // ends the program itself if there is no such number
 
   std::size_t usable = 0;
   cl::Platform printed;  // the platform of the device before

@@ -1,4 +1,5 @@
-// The limit: multiply-adds that do not wait for one another and load nothing. Eight sums of 16 floats per work-item.
+// For comparison: multiply-adds that do not wait for one another and load nothing. Eight sums of 16 floats per
+// work-item.
 kernel void multiply_add(global float* result, float factor, int steps) {
   float16 sum[8];
   for (int i = 0; i < 8; ++i) sum[i] = (float16)((float)get_local_id(0) + i);

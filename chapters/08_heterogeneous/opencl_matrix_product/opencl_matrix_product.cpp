@@ -2,7 +2,8 @@
 //
 // C = A B for n x n floats, by four kernels (products.cl): one work-item per element; tiles in local memory, which the
 // work-items of a group share; 8 x 8 elements per work-item, in registers; and a form for processors, without local
-// memory. Each loads fewer numbers per multiplication than the first, and all have the bits of the processor's product.
+// memory. Each of the others loads fewer numbers from global memory per multiplication than the first one. The bits of
+// all four are those of the processor's product.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
 // Run:     opencl_matrix_product [--size N] [--device N]
@@ -16,8 +17,8 @@
 namespace {
 
 /// Multiplies on the processor, in the order of the kernels and with their fused multiply-add, which rounds once.
-/// Counts in `far` the elements that are far from the product in double precision: 1e-5 of the sum of the terms'
-/// magnitudes.
+/// Counts in `far` the elements that are further from the product in double precision than 1e-5 of the sum of the
+/// terms' magnitudes.
 Matrix product_on_host(const Matrix& a, const Matrix& b, int n, int& far) {
   Matrix c(a.size());
   for (int row = 0; row < n; ++row) {
@@ -31,7 +32,7 @@ Matrix product_on_host(const Matrix& a, const Matrix& b, int n, int& far) {
         magnitude += std::abs(double{x} * y);
       }
       c[row * n + column] = sum;
-      far += !(std::abs(sum - exact) <= 1e-5 * magnitude);
+      far += !(std::abs(sum - exact) <= 1e-5 * magnitude);  // counts a NaN, too
     }
   }
   return c;
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
     start_product(queue, kernel, step, device_a, device_b, device_c, n);
     CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
     int wrong = 0;
-    for (std::size_t i = 0; i < c.size(); ++i) wrong += !(c[i] == expected[i]);
+    for (std::size_t i = 0; i < c.size(); ++i) wrong += !(c[i] == expected[i]);  // counts a NaN, too
     checks.equal(fmt::format("{}, elements of {} that differ from the processor's", step.name, c.size()), wrong, 0);
   }
   return checks.exit_code();

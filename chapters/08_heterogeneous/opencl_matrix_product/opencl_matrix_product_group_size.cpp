@@ -25,7 +25,7 @@ int main() {
   CHECK_CL(kernel.setArg(0, device_a));
   CHECK_CL(kernel.setArg(1, device_b));
   CHECK_CL(kernel.setArg(2, device_c));
-  CHECK_CL(kernel.setArg(3, n));
+  CHECK_CL(kernel.setArg(3, cl_int{n}));
   CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(n, n), cl::NDRange(8, 8)));  // wrong: 16, 16
   CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
 

@@ -28,30 +28,37 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiled(global const 
   if (row < n && column < n) c[row * n + column] = sum;
 }
 
-// A work-group computes 128 x 128 elements, and each of its work-items 8 x 8 of them, in registers: four rows and four
-// more 64 below them, four columns and four more 64 to the right. For 64 multiplications a work-item loads 16 numbers
-// from local memory, as four vectors of four. vstore4(v, i, p) writes the numbers of v to p[4 * i] to p[4 * i + 3].
+// A work-group computes 128 x 128 elements, and each of its work-items 8 x 8 of them, in registers: the four rows from
+// 4 y on and four more, 64 below these; the four columns from 4 x on and four more, 64 to the right. For 64
+// multiplications a work-item loads 16 numbers from local memory, as four vectors of four; neighbouring work-items load
+// neighbouring vectors. vstore4(v, i, p) writes the numbers of v to p[4 * i] to p[4 * i + 3].
 kernel __attribute__((reqd_work_group_size(16, 16, 1))) void register_blocked(global const float* a,
                                                                               global const float* b, global float* c,
                                                                               int n) {
   local float4 a_tile[16][33], b_tile[16][32];  // 16 x 128 floats; A's with rows and columns exchanged
-  local float* const a_floats = (local float*)a_tile;  // the same tiles, number by number
-  local float* const b_floats = (local float*)b_tile;
+  local float(*const a_floats)[4 * 33] = (local float(*)[4 * 33]) a_tile;  // the same tiles, number by number
+  local float(*const b_floats)[4 * 32] = (local float(*)[4 * 32]) b_tile;
   const int x = get_local_id(0), y = get_local_id(1), item = 16 * y + x;
   const int first_row = 128 * get_group_id(1), first_column = 128 * get_group_id(0);
   float4 sum[8][2];  // for each of its rows the four left and the four right columns
   for (int i = 0; i < 8; ++i) sum[i][0] = sum[i][1] = 0;
 
   for (int k = 0; k < n; k += 16) {
+    // The 256 work-items fill both tiles, 8 numbers of each per work-item. Neighbours write into neighbouring rows of
+    // A's tile; with 33 vectors per row these places lie in more banks of local memory than with 32.
     for (int i = item; i < 16 * 128; i += 256) {
-      const int row = first_row + i / 16, a_column = k + i % 16, b_row = k + i / 128, column = first_column + i % 128;
-      // Row i % 16 of A's tile has 33 float4; the place in it is i / 16, counted in floats.
-      a_floats[i % 16 * 4 * 33 + i / 16] = row < n && a_column < n ? a[row * n + a_column] : 0;
-      b_floats[i] = b_row < n && column < n ? b[b_row * n + column] : 0;
+      {  // number i of a part of A with 128 rows of 16; what is a row there becomes a column of the tile
+        const int down = i / 16, across = i % 16, row = first_row + down, column = k + across;
+        a_floats[across][down] = row < n && column < n ? a[row * n + column] : 0;
+      }
+      {  // number i of a part of B with 16 rows of 128; they are the tile's rows
+        const int down = i / 128, across = i % 128, row = k + down, column = first_column + across;
+        b_floats[down][across] = row < n && column < n ? b[row * n + column] : 0;
+      }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int j = 0; j < 16; ++j) {
-      float own_a[8];  // column j of A's tile, in this work-item's rows
+      float own_a[8];  // row j of A's tile, which is a column of A: the numbers of this work-item's 8 rows
       vstore4(a_tile[j][y], 0, own_a);
       vstore4(a_tile[j][y + 16], 1, own_a);
       const float4 left = b_tile[j][x], right = b_tile[j][x + 16];
@@ -66,7 +73,7 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void register_blocked(gl
 
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const int row = first_row + 4 * y + i % 4 + i / 4 * 64;
+    const int row = first_row + 4 * y + i % 4 + i / 4 * 64;  // i = 4 to 7: 64 below
     float own_c[8];
     vstore4(sum[i][0], 0, own_c);
     vstore4(sum[i][1], 1, own_c);

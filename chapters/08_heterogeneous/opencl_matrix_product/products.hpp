@@ -26,7 +26,7 @@ inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, cons
   CHECK_CL(kernel.setArg(0, a));
   CHECK_CL(kernel.setArg(1, b));
   CHECK_CL(kernel.setArg(2, c));
-  CHECK_CL(kernel.setArg(3, n));
+  CHECK_CL(kernel.setArg(3, cl_int{n}));
   const std::size_t groups_across = (n + step.columns - 1) / step.columns,
                     groups_down = (n + step.rows - 1) / step.rows;
   cl::Event done;

@@ -1,4 +1,4 @@
-// Each element of the job is a number between 0 and 1 that is put through x -> r x (1 - x) so many times. The global
+// Each element of the job is a number between 0 and 1 that is replaced `times` times by r x (1 - x). The global
 // ids of a part begin with the number of its first element; its buffer begins with this element.
 // `step` is 1 / elements. The host computes it, because a division in OpenCL need not be rounded exactly.
 kernel void iterate(global float* part, float step, int times) {

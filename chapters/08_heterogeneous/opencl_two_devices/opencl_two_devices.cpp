@@ -64,10 +64,10 @@ int main(int argc, char** argv) {
   const std::size_t share = share_of_first(elements, speed_a, speed_b);
 
   Values values(elements, std::numeric_limits<float>::quiet_NaN());  // so that an element that nobody writes is noticed
-  first.start(0, share, values.data());
-  second.start(share, elements - share, values.data() + share);  // while the first is at work
-  first.wait();
-  second.wait();
+  first.start(0, share);
+  second.start(share, elements - share);  // while the first is at work
+  first.fetch(values.data());
+  second.fetch(values.data() + share);
 
   const auto percent = [&](std::size_t part) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(elements);

@@ -29,10 +29,10 @@ int main(int argc, char** argv) {
   Worker first(device_a, elements, times), second(device_b, elements, times);
   std::vector<float> values(elements);
   const auto run = [&](std::size_t share) {  // the first gets so many elements, the second all others
-    if (share > 0) first.start(0, share, values.data());
-    if (share < elements) second.start(share, elements - share, values.data() + share);
-    first.wait();
-    second.wait();
+    if (share > 0) first.start(0, share);
+    if (share < elements) second.start(share, elements - share);
+    if (share > 0) first.fetch(values.data());
+    if (share < elements) second.fetch(values.data() + share);
   };
   const std::size_t trial = elements / 10;
   const double speed_a = first.speed(trial), speed_b = second.speed(trial);

@@ -1,8 +1,8 @@
 // Pitfall: the host waits for the first device before it starts the second
 //
-// The result of the first part is fetched by a read that blocks (CL_TRUE). Only when it returns does the host queue the
-// second part. All elements are right, but at any time one of the two devices is idle. The state of the first command
-// shows it: it is complete before the second one is queued.
+// The result of the first part is fetched by a read that blocks. Only when it returns does the host start the second
+// part. All elements are right, but at any time one of the two devices is idle. The state of the first kernel shows it:
+// it is complete before the second one is queued.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_in_turn.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_in_turn
 // Run:     opencl_two_devices_in_turn
@@ -14,35 +14,40 @@
 
 namespace {
 
+constexpr std::size_t elements = 100'000, half = elements / 2;
+
 struct Part {
   explicit Part(const cl::Device& device)
       : context(CHECK_CL(cl::Context(device))),
         queue(CHECK_CL(cl::CommandQueue(context, device))),
         program(opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
         kernel(CHECK_CL(cl::Kernel(program, "iterate"))),
-        steps(CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()) == CL_DEVICE_TYPE_GPU ? 10'000'000 : 1'000) {}
+        buffer(CHECK_CL(cl::Buffer(context, CL_MEM_WRITE_ONLY, half * sizeof(float)))),
+        steps((CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0 ? 10'000'000 : 1'000) {}
 
   cl::Context context;
   cl::CommandQueue queue;
   cl::Program program;
   cl::Kernel kernel;
+  cl::Buffer buffer;
   cl_int steps;  // for some milliseconds of work
 };
 
-constexpr std::size_t elements = 100'000, half = elements / 2;
-
-/// Computes one half of the elements and fetches it.
-cl::Event compute(Part& part, std::size_t first, float* to) {
-  const cl::Buffer buffer = CHECK_CL(cl::Buffer(part.context, CL_MEM_WRITE_ONLY, half * sizeof(float)));
-  CHECK_CL(part.kernel.setArg(0, buffer));
+/// Starts to compute one half of the elements; does not wait.
+cl::Event start(Part& part, std::size_t first) {
+  CHECK_CL(part.kernel.setArg(0, part.buffer));
   CHECK_CL(part.kernel.setArg(1, 1.0F / elements));
   CHECK_CL(part.kernel.setArg(2, part.steps));
   cl::Event kernel_done;
   CHECK_CL(part.queue.enqueueNDRangeKernel(part.kernel, cl::NDRange(first), cl::NDRange(half), cl::NullRange, nullptr,
                                            &kernel_done));
-  // wrong: it must be CL_FALSE, and main must wait when both parts are queued
-  CHECK_CL(part.queue.enqueueReadBuffer(buffer, CL_TRUE, 0, half * sizeof(float), to));
+  CHECK_CL(part.queue.flush());
   return kernel_done;
+}
+
+/// Waits until they are computed, and copies them to `to`.
+void fetch(Part& part, float* to) {
+  CHECK_CL(part.queue.enqueueReadBuffer(part.buffer, CL_TRUE, 0, half * sizeof(float), to));
 }
 
 }  // namespace
@@ -54,9 +59,12 @@ int main() {
   Part first(device_a), second(device_b);
   std::vector<float> values(elements, -1);
 
-  const cl::Event of_first = compute(first, 0, values.data());
+  const cl::Event of_first = start(first, 0);
+  // wrong: the second part has not been started
+  fetch(first, values.data());
   const bool complete = CHECK_CL(of_first.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>()) == CL_COMPLETE;
-  compute(second, half, values.data() + half);
+  start(second, half);
+  fetch(second, values.data() + half);
   if (complete) {
     cookbook::println("the second part was queued when the first was complete");
     return 1;

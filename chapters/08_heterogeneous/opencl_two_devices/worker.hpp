@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "cookbook/measure.hpp"
@@ -29,26 +30,27 @@ class Worker {
     CHECK_CL(kernel_.setArg(2, times));
   }
 
-  /// Starts to compute `count` elements from `first` on, and to copy them to `to`; does not wait.
-  void start(std::size_t first, std::size_t count, float* to) {
+  /// Starts to compute `count` elements from `first` on; does not wait.
+  void start(std::size_t first, std::size_t count) {
+    count_ = count;
     CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
-    CHECK_CL(queue_.enqueueReadBuffer(part_, CL_FALSE, 0, count * sizeof(float), to));
-    CHECK_CL(queue_.flush());  // hands both commands to the device now, not when somebody waits for them
+    CHECK_CL(queue_.flush());  // hands the command to the device now, not when somebody waits for it
   }
 
-  void wait() { CHECK_CL(queue_.finish()); }
+  /// Waits until these elements are computed, and copies them to `to`.
+  void fetch(float* to) { CHECK_CL(queue_.enqueueReadBuffer(part_, CL_TRUE, 0, count_ * sizeof(float), to)); }
 
   /// Elements per second, copies included, by a trial with the first `count` elements.
   double speed(std::size_t count) {
     std::vector<float> unused(count);
-    double seconds = 0;
-    for (int run = 0; run < 2; ++run) {  // the first run is a warm-up; a driver may finish its compilation in it
+    double shortest = std::numeric_limits<double>::infinity();
+    for (int run = 0; run < 4; ++run) {
       const cookbook::Stopwatch watch;
-      start(0, count, unused.data());
-      wait();
-      seconds = watch.seconds();
+      start(0, count);
+      fetch(unused.data());
+      if (run > 0) shortest = std::min(shortest, watch.seconds());  // run 0 is a warm-up: a driver may still compile
     }
-    return static_cast<double>(count) / seconds;
+    return static_cast<double>(count) / shortest;
   }
 
  private:
@@ -57,4 +59,5 @@ class Worker {
   cl::Program program_;
   cl::Kernel kernel_;
   cl::Buffer part_;
+  std::size_t count_ = 0;  // elements of the part that was started last
 };

@@ -1,7 +1,7 @@
 // Work-groups
 //
 // A range of 12 x 6 work-items is cut into work-groups of 4 x 3. Every work-item writes down the number of its group,
-// and the picture of these numbers is printed. The rule behind it holds for one, two and three dimensions. Then a job
+// and the picture of these numbers is printed. The rule behind it is checked in two and in three dimensions. Then a job
 // whose parts differ in size is done in groups of every size that the device allows: the results are the same for all.
 // How long the job takes is another matter, which opencl_work_groups_bench measures.
 //
@@ -21,7 +21,7 @@ namespace {
 
 constexpr cl_uint count = 200;  // work-items of the uneven job
 
-/// What work-item i should return: the number after i steps.
+/// What work-item i should return: the number after i steps of a random number generator.
 std::vector<cl_uint> steps_on_host() {
   std::vector<cl_uint> numbers(count, 1);
   for (cl_uint i = 1; i < count; ++i) numbers[i] = numbers[i - 1] * 1664525 + 1013904223;
@@ -36,7 +36,7 @@ std::vector<cl_uint> steps_on_device(cl::CommandQueue& queue, cl::Kernel& kernel
                                                 CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, numbers.data()));
   CHECK_CL(kernel.setArg(0, result));
   CHECK_CL(kernel.setArg(1, count));
-  CHECK_CL(kernel.setArg(2, cl_uint{0}));
+  CHECK_CL(kernel.setArg(2, cl_uint{0}));  // even: 0, so work-item i makes i steps
   const std::size_t groups = (count + size - 1) / size;
   CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * size), cl::NDRange(size)));
   CHECK_CL(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "work_groups.cl")));
   cl::Kernel make_steps = CHECK_CL(cl::Kernel(program, "make_steps"));
 
-  // What this device allows. Another one may allow less, so a program asks.
+  // What this device allows for make_steps. Another device or kernel may allow less, so a program asks.
   const std::size_t largest = CHECK_CL(make_steps.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
   const std::size_t multiple =
       CHECK_CL(make_steps.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(*device));

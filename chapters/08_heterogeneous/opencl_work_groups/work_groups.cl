@@ -7,8 +7,8 @@ kernel void where_am_i(global int* group, global int* item) {
   item[i] = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
 }
 
-// A job whose parts differ in size: work-item i makes i steps of a random number generator. With `even`, all make the
-// same number of steps, half of `count`.
+// A job whose parts differ in size: work-item i makes i steps of a random number generator. With `even`, which
+// the bench uses, all make the same number of steps, half of `count`.
 kernel void make_steps(global uint* result, uint count, uint even) {
   const uint i = get_global_id(0);
   if (i >= count) return;

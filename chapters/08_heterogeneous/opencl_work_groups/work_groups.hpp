@@ -1,4 +1,4 @@
-/// Running kernels over ranges of one to three dimensions, in work-groups of a given shape.
+/// Running kernels over ranges of two or three dimensions, in work-groups of a given shape.
 #pragma once
 
 #include <array>
@@ -29,9 +29,12 @@ inline GroupMap map_on_device(cl::CommandQueue& queue, const cl::Program& progra
   cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "where_am_i"));
   CHECK_CL(kernel.setArg(0, group));
   CHECK_CL(kernel.setArg(1, item));
+  const bool two_dimensions = range[2] == 1 && shape[2] == 1;
+  const auto sizes = [&](const Shape& s) {
+    return two_dimensions ? cl::NDRange(s[0], s[1]) : cl::NDRange(s[0], s[1], s[2]);
+  };
   // Not in CHECK_CL: the caller decides what it means that the device refuses the shape.
-  queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(range[0], range[1], range[2]),
-                             cl::NDRange(shape[0], shape[1], shape[2]));
+  queue.enqueueNDRangeKernel(kernel, cl::NullRange, sizes(range), sizes(shape));
   CHECK_CL(queue.enqueueReadBuffer(group, CL_TRUE, 0, bytes, map.group.data()));
   CHECK_CL(queue.enqueueReadBuffer(item, CL_TRUE, 0, bytes, map.item.data()));
   return map;
