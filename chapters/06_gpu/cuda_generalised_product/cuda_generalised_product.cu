@@ -10,18 +10,11 @@
 
 #include <string>
 
-#include "batch.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
+#include "pairs.cuh"
 
 namespace {
-
-/// One thread per pair runs the function that the host runs in a loop.
-__global__ void multiply_pairs(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < c.count) multiply(a[i], b[i], c[i]);
-}
 
 Numbers multiply_on_device(const Numbers& a, const Numbers& b) {
   const Shape shape = product_layout.result({a.shape, b.shape});
@@ -33,14 +26,6 @@ Numbers multiply_on_device(const Numbers& a, const Numbers& b) {
   multiply_pairs<<<blocks, threads>>>(batch(device_a.data(), a.shape), batch(device_b.data(), b.shape), c);
   CUDA_CHECK(cudaGetLastError());
   return {shape, products.to_host()};
-}
-
-/// Random integers from 0 to 9.
-Numbers random_numbers(const Shape& shape, unsigned seed) {
-  Numbers numbers{shape, std::vector<long long>(elements(shape))};
-  unsigned index = 0;
-  for (long long& value : numbers.values) value = static_cast<long long>((gpu::random_number(seed, index++) + 1.0) * 5);
-  return numbers;
 }
 
 /// The shape of the products, or why there are none.

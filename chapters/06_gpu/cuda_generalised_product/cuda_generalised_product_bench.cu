@@ -5,26 +5,16 @@
 
 #include <algorithm>
 
-#include "batch.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
 #include "cuda_timer.hpp"
+#include "pairs.cuh"
 
 namespace {
 
-using Factors = Batch<const long long>;
-using Products = Batch<long long>;
-
-/// As in the program: each thread multiplies one pair.
-__global__ void multiply_pairs(Factors a, Factors b, Products c) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < c.count) multiply(a[i], b[i], c[i]);
-}
-
 /// Each thread computes one number: neighbouring threads write neighbouring numbers.
-__global__ void multiply_numbers(Factors a, Factors b, Products c) {
+__global__ void multiply_numbers(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {
   const std::size_t number = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::size_t columns = c.base.columns, i = number / (c.base.rows * columns);
   if (i >= c.count) return;
@@ -33,14 +23,6 @@ __global__ void multiply_numbers(Factors a, Factors b, Products c) {
   long long sum = 0;
   for (std::size_t k = 0; k < left.columns; ++k) sum += left(row, k) * right(k, column);
   c[i](row, column) = sum;
-}
-
-Numbers random_numbers(const Shape& shape, unsigned seed) {
-  Numbers numbers{shape, std::vector<long long>(elements(shape))};
-  for (std::size_t i = 0; i < numbers.values.size(); ++i) {
-    numbers.values[i] = static_cast<long long>((gpu::random_number(seed, i) + 1.0) * 5);
-  }
-  return numbers;
 }
 
 void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
