@@ -42,13 +42,14 @@ TEST(worker, does_not_wait_for_its_device) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const bool gpu = (CHECK_CL(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
-  std::vector<float> values(100'000);
+  std::vector<float> values(100'000, -1);
   Worker worker(*device, values.size(), gpu ? 10'000'000 : 5'000);  // a tenth of a second, more or less
   const cookbook::Stopwatch watch;
   worker.start(0, values.size());
   const double seconds_to_start = watch.seconds();
   worker.fetch(values.data());
   EXPECT_LT(seconds_to_start, watch.seconds() / 2);
+  EXPECT_GE(values.back(), 0);
 }
 
 TEST(opencl_two_devices, the_shared_job_has_the_values_of_the_host) {
