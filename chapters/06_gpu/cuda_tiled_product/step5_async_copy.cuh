@@ -7,70 +7,62 @@
 
 #include "step4_vector_loads.cuh"
 
-/// Tiles in shared memory: one in use, one on its way. With more stages, a copy could take longer than the work on a
-/// tile. `stages - 2`, below, is how many groups of copies may still be under way when the next tile is needed.
-constexpr int stages = 2;
-
 __global__ void __launch_bounds__(tile_threads)
     async_copy_product(const float* a, const float* b, float* c, int n, int stride, float scale) {
-  __shared__ alignas(16) float a_tile[stages][tile_depth][tile_rows + 4], b_tile[stages][tile_depth][tile_columns];
+  // Two buffers for tiles: the threads use one while the other is filled.
+  __shared__ alignas(16) float a_tile[2][tile_depth][tile_rows + 4], b_tile[2][tile_depth][tile_columns];
   const int thread = threadIdx.x;
   const Place at = place_of(thread);
   const int tiles = (n + tile_depth - 1) / tile_depth;
 
-  // A is copied float by float, which exchanges rows and columns on the way; B in fours.
+  // What this thread copies. A float by float, which exchanges rows and columns on the way; B in fours.
   const int a_row = thread / 8, a_column = thread % 8, b_row = thread / 64, b_column = thread % 64 * 4;
-  const float* a_from = a + std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;
-  const float* b_from = b + std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
-  int fetched = 0, fetch_stage = 0;
-  const auto fetch = [&] {
-    // After the last tile this fetches it again, into a stage whose numbers are never used: cheaper than a branch here.
-    if (fetched > 0 && fetched < tiles) {
-      a_from += tile_depth;
-      b_from += std::size_t(tile_depth) * stride;
-    }
-    ++fetched;
+  a += std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;
+  b += std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
+  const auto start_to_copy = [&](int tile, int buffer) {
+    // Behind the last tile this copies the last one again, which nobody uses: cheaper than a branch here.
+    const int k = min(tile, tiles - 1) * tile_depth;
 #pragma unroll
     for (int row = 0; row < tile_rows; row += 32) {
-      __pipeline_memcpy_async(&a_tile[fetch_stage][a_column][a_row + row], a_from + std::size_t(row) * stride, 4);
+      __pipeline_memcpy_async(&a_tile[buffer][a_column][a_row + row], a + std::size_t(row) * stride + k, 4);
     }
 #pragma unroll
     for (int row = 0; row < tile_depth; row += 4) {
-      __pipeline_memcpy_async(&b_tile[fetch_stage][b_row + row][b_column], b_from + std::size_t(row) * stride, 16);
+      __pipeline_memcpy_async(&b_tile[buffer][b_row + row][b_column], b + std::size_t(k + row) * stride, 16);
     }
     __pipeline_commit();
-    fetch_stage = fetch_stage == stages - 1 ? 0 : fetch_stage + 1;
+  };
+  const auto wait_for_copies = [] {
+    __pipeline_wait_prior(0);  // those that this thread has started
+    __syncthreads();           // those of all others
   };
 
-  // The registers are double buffered too: while the arithmetic uses one pair, the loads fill the other.
+  // The registers are buffered twice, too: while the arithmetic uses one half, the loads fill the other.
   float sum[own_rows][own_columns] = {}, own_a[2][own_rows], own_b[2][own_columns];
-  int stage = 0;
-  const auto load_own = [&](int depth) {
-    load_own_b(own_b[depth % 2], b_tile[stage][depth], at);
-    load_own_a(own_a[depth % 2], a_tile[stage][depth], at);
+  const auto load = [&](int buffer, int depth) {
+    load_own_b(own_b[depth % 2], b_tile[buffer][depth], at);
+    load_own_a(own_a[depth % 2], a_tile[buffer][depth], at);
   };
 
-  for (int i = 0; i < stages - 1; ++i) fetch();
-  __pipeline_wait_prior(stages - 2);  // this thread's share of the first tile has arrived
-  __syncthreads();                    // and that of all others
-  load_own(0);
-#pragma unroll 1  // keeps the loop a loop
+  start_to_copy(0, 0);
+  wait_for_copies();
+  load(0, 0);
+  int buffer = 0;  // of the tile in use
+#pragma unroll 1   // keeps the loop a loop
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
     for (int depth = 0; depth < tile_depth; ++depth) {
       if (depth == tile_depth - 1) {
-        // One barrier per tile: the next tile is complete, and no thread needs this one any more, since what is left
-        // of it is in registers. The next fetch fills its stage.
-        __pipeline_wait_prior(stages - 2);
-        __syncthreads();
-        stage = stage == stages - 1 ? 0 : stage + 1;
+        // One barrier per tile: the next tile is there, and no thread needs this one any more, since its last numbers
+        // are in registers.
+        wait_for_copies();
+        buffer = 1 - buffer;
       }
-      load_own((depth + 1) % tile_depth);
-      if (depth == 0) fetch();
+      load(buffer, (depth + 1) % tile_depth);
+      if (depth == 0) start_to_copy(tile + 1, 1 - buffer);
       add_outer_product(sum, own_a[depth % 2], own_b[depth % 2]);
     }
   }
-  __pipeline_wait_prior(0);
   store_own(c, stride, sum, scale, at);
 }
 

@@ -19,4 +19,4 @@ const Step steps[] = {
     {"2 shared tile, 32 x 32", "a larger block, so 32 threads use it", shared_tile<32>},
     {"3 register block", "a thread computes 8 x 16 elements; 24 loads serve 128 multiplications", register_block},
     {"4 four floats per load", "6 loads do the work of these 24", vector_loads},
-    {"5 asynchronous copies", "the next tiles arrive while the threads compute", async_copy}};
+    {"5 asynchronous copies", "the next tile arrives while the threads compute", async_copy}};
