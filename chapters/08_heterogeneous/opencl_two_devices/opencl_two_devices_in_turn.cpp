@@ -30,7 +30,7 @@ struct Part {
   cl::Program program;
   cl::Kernel kernel;
   cl::Buffer buffer;
-  cl_int steps;  // for some milliseconds of work
+  cl_int steps;  // for work of milliseconds or more
 };
 
 /// Starts to compute one half of the elements; does not wait.
