@@ -17,7 +17,7 @@
 
 #include "mpi_session.hpp"
 
-inline constexpr const char* nine_clauses =
+inline constexpr const char* six_sentences =
     "There are known knowns. These are things we know that we know. There are known unknowns. That is to say, there "
     "are things that we know we do not know. But there are also unknown unknowns. There are things we do not know we "
     "do not know";
@@ -56,10 +56,10 @@ class Text {
   long size_, chunks_;
 };
 
-/// The text in `file`, or the nine clauses if this is empty; a chunk for each rank or more. If a rank cannot read it,
+/// The text in `file`, or the six sentences if this is empty; a chunk for each rank or more. If a rank cannot read it,
 /// one line says why, and no rank gets a text. Called by all ranks.
 inline std::optional<Text> open_text(const mpi::Session& session, const std::string& file) {
-  std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(nine_clauses);
+  std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(six_sentences);
   if (!file.empty()) stream = std::make_unique<std::ifstream>(file, std::ios::binary);
   const bool readable = *stream && (file.empty() || std::filesystem::is_regular_file(file));
   const int failed_here = readable ? session.ranks() : session.rank();

@@ -15,8 +15,8 @@ using test_support::Folder;
 using test_support::run_ranks;
 using testing::ElementsAre;
 
-TEST(shuffle_by_hand, the_nine_clauses_whatever_the_number_of_ranks) {
-  expect_the_nine_clauses("shuffle_by_hand", "different words, added up over the ranks");
+TEST(shuffle_by_hand, the_six_sentences_whatever_the_number_of_ranks) {
+  expect_the_six_sentences("shuffle_by_hand", "different words, added up over the ranks");
 }
 
 TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("shuffle_by_hand"); }

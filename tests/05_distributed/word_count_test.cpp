@@ -20,8 +20,8 @@ using test_support::Folder;
 using test_support::run_ranks;
 using testing::ElementsAre;
 
-TEST(word_count, the_nine_clauses_whatever_the_number_of_ranks) {
-  expect_the_nine_clauses("word_count", "different words");
+TEST(word_count, the_six_sentences_whatever_the_number_of_ranks) {
+  expect_the_six_sentences("word_count", "different words");
 }
 
 TEST(word_count, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("word_count"); }
@@ -104,8 +104,8 @@ TEST(words, of_65536_bytes_are_the_longest) {
   EXPECT_THROW(words_of("a " + std::string(65'537, 'x')), std::runtime_error);
 }
 
-TEST(words, the_nine_clauses_have_20_different_words_if_capitals_count) {
-  std::istringstream text(nine_clauses);
+TEST(words, the_six_sentences_have_20_different_words_if_capitals_count) {
+  std::istringstream text(six_sentences);
   std::map<std::string, int> counts;
   for (std::string word; text >> word;) {
     word.erase(std::remove(word.begin(), word.end(), '.'), word.end());

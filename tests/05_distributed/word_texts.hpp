@@ -53,9 +53,9 @@ inline Lines counts_of_coreutils(const test_support::Folder& folder, const std::
   return lines;
 }
 
-/// The program finds the known counts of the nine clauses on any number of ranks, and says so in the line
+/// The program finds the known counts of the six sentences on any number of ranks, and says so in the line
 /// "ok    <different>: 18".
-inline void expect_the_nine_clauses(const std::string& program, const std::string& different) {
+inline void expect_the_six_sentences(const std::string& program, const std::string& different) {
   for (const int ranks : {1, 2, 3, 7}) {
     const auto result = test_support::run_ranks(ranks, program, {"--top", "100"});
     ASSERT_EQ(result.exit_code, 0) << result.text();

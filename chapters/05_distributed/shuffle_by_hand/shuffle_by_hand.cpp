@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   std::string file;
   long top = 6;
   cookbook::Options options("Bring the counts of each word together, by one exchange between the ranks");
-  options.add("file", file, "text to count; without it, nine clauses of a well-known statement");
+  options.add("file", file, "text to count; without it, six sentences of a well-known statement");
   options.add("top", top, "most frequent words to print", 0, 1'000'000'000);
   options.parse(argc, argv);
 

@@ -38,14 +38,15 @@ inline void map_chunk(int chunk, KeyValue* pairs, void* text) {
 /// Reduce: a word and all its counts become the word and their sum. Usually there is one block: `how_many` numbers at
 /// `counts`. Counts that are too many for the memory come in several blocks; then `counts` is null, and `engine` has
 /// them.
-inline void add_up(char* word, int length, char* counts, int how_many, int*, KeyValue* sums, void* engine) {
+inline void add_up(char* word, int length, char* counts, int how_many, int* /*lengths of the counts*/, KeyValue* sums,
+                   void* engine) {
   auto* const block_source = counts ? nullptr : static_cast<MapReduce*>(engine);
   int blocks = 1;
-  int* sizes = nullptr;
+  int* lengths = nullptr;  // of the counts; the call below wants it, though all are as long as a long
   if (block_source) block_source->multivalue_blocks(blocks);
   long sum = 0;
   for (int block = 0; block < blocks; ++block) {
-    if (block_source) how_many = block_source->multivalue_block(block, &counts, &sizes);
+    if (block_source) how_many = block_source->multivalue_block(block, &counts, &lengths);
     for (int i = 0; i < how_many; ++i) sum += count_in(counts + i * sizeof(long));
   }
   emit(sums, {word, static_cast<std::size_t>(length)}, sum);
@@ -80,7 +81,7 @@ inline int compare(char* a, int a_length, char* b, int b_length) {
 inline void sort_by_count(MapReduce& engine, MapReduce& sorted) {
   engine.gather(1);                    // all pairs to one rank, rank 0
   sorted.open();                       // pairs may be added until close()
-  engine.scan(add_as_key, sorted.kv);  // calls add_as_key for each pair
+  engine.scan(add_as_key, sorted.kv);  // calls add_as_key for each pair; kv: the pairs that `sorted` holds
   sorted.close();
   sorted.sort_keys(compare);
 }
