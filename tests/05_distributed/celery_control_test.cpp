@@ -3,10 +3,13 @@
 //
 // A broker takes seconds to start, so all that needs one is looked at beside the same broker.
 
+#include <sys/time.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
+#include "05_distributed/celery_control/acknowledgements.hpp"
 #include "05_distributed/celery_control/tasks.hpp"
 #include "05_distributed/celery_control/worker.hpp"
 #include "broker.hpp"
@@ -288,6 +291,72 @@ TEST(celery_control, beside_one_broker) {
   }
   a_broker_that_is_gone_is_an_error(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";
+}
+
+/// Stands for a broker, and notes what is acknowledged.
+struct NotingBroker {
+  std::set<std::uint64_t> unconfirmed;
+  std::vector<std::string> acknowledged;
+
+  bool is_confirmed(std::uint64_t number) const { return !unconfirmed.contains(number); }
+  void acknowledge(std::uint64_t tag, amqp::Acknowledged which) {
+    acknowledged.push_back((which == amqp::Acknowledged::this_one ? "" : "up to ") + std::to_string(tag));
+  }
+};
+
+TEST(celery_control, a_message_is_acknowledged_when_what_replaces_it_is_confirmed) {
+  NotingBroker broker;
+  celery::Acknowledgements acknowledgements;
+  const auto sent = [&] {
+    acknowledgements.send(broker);
+    return std::exchange(broker.acknowledged, {});
+  };
+  for (std::uint64_t tag = 1; tag <= 6; ++tag) acknowledgements.received(tag);
+  EXPECT_THAT(sent(), ElementsAre());
+  broker.unconfirmed = {8};
+  acknowledgements.replaced(4, 7);
+  acknowledgements.replaced(2, 8);
+  EXPECT_THAT(sent(), ElementsAre("4"));  // alone, since 1 and 3 are not done
+  EXPECT_THAT(sent(), ElementsAre());     // and only once
+  acknowledgements.replaced(1, 9);
+  EXPECT_THAT(sent(), ElementsAre("up to 1"));  // 2 is done, but the broker does not have its result yet
+  broker.unconfirmed = {};
+  acknowledgements.replaced(3, 0);
+  acknowledgements.replaced(6, 10);
+  EXPECT_THAT(sent(), ElementsAre("6", "up to 3"));  // 5 is not done
+  acknowledgements.replaced(5, 11);
+  EXPECT_THAT(sent(), ElementsAre("up to 5"));
+
+  // On a new connection the tags begin with 1 again. What was received on the old one is no longer acknowledged.
+  acknowledgements.received(7);
+  acknowledgements.clear();
+  acknowledgements.received(1);
+  acknowledgements.replaced(1, 1);
+  EXPECT_THAT(sent(), ElementsAre("up to 1"));
+}
+
+TEST(celery_control, signals_do_not_lose_an_answer) {
+  celery::Registry registry;
+  constexpr std::size_t length = 16'000'000;  // more than fits into a socket, so that the answer comes in parts
+  registry.add("long", [](const celery::Task&) { return celery::json::string(length, 'x'); });
+  celery::Pool pool(1, registry);
+  const auto expect_answer = [&] {
+    celery::Pool::execute(*pool.idle(), {{}, {.name = "long", .id = "1"}});
+    std::vector<celery::Done> done;
+    while (done.empty()) done = pool.wait(-1, 1s);
+    const auto& result = std::get<celery::Result>(done[0].outcome);
+    ASSERT_EQ(result.status, "SUCCESS") << result.traceback;
+    EXPECT_EQ(result.value.as_string().size(), length);
+  };
+  std::signal(SIGALRM, [](int) {});
+  const itimerval often = {{0, 200}, {0, 200}}, never = {};
+  setitimer(ITIMER_REAL, &often, nullptr);  // a signal every 200 us, to this process only
+  expect_answer();
+  setitimer(ITIMER_REAL, &never, nullptr);
+
+  // SIGTERM to all processes stops the worker, but not the task of a process.
+  ASSERT_EQ(kill(pool.processes()[0].pid, SIGTERM), 0);
+  expect_answer();
 }
 
 TEST(celery_control, a_process_that_is_killed_after_its_answer_takes_no_more_tasks) {

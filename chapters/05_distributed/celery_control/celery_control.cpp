@@ -1,9 +1,9 @@
 // Celery control
 //
 // A worker that only executes tasks cannot be asked what it does, and cannot stop a task that runs too long. This one
-// keeps its hands free: one process talks to the broker and never waits for a task; others execute the tasks, and can
-// be killed. So it answers questions, cancels tasks, enforces time limits, holds tasks until their time has come, and
-// tries again what has failed. celery_control_start is the worker alone, for Python's clients and tools.
+// consists of several processes: one talks to the broker and never waits for a task to end; the others execute the
+// tasks, and can be killed. So it answers questions, cancels tasks, enforces time limits, holds tasks until their time
+// has come, and tries again what has failed. celery_control_start is the worker alone, for Python's clients and tools.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_control/celery_control.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_control
 // Run:     celery_control [--concurrency N]
@@ -94,7 +94,9 @@ int main(int argc, char** argv) {
   const auto only_the_sum = [&](const json::array& tasks) {
     return tasks.size() == 1 && tasks[0].at("id") == json::value(sum.id());
   };
-  while (!only_the_sum(inspector.ask("reserved").as_array())) continue;  // reserved: here, but not started
+  // Tasks and questions come to the worker by different queues, so ask until it has received all tasks and has started
+  // the naps. Reserved: received, but not started.
+  while (!only_the_sum(inspector.ask("reserved").as_array())) continue;
   checks.equal("tasks that run", inspector.ask("active").as_array().size(), naps.size());
 
   json::array ids;

@@ -1,4 +1,5 @@
-/// Chains: the message of a task carries those that are to follow it, so that whoever executes it posts the next one.
+/// Chains: the message of a task carries those that are to follow it, so that the worker that executes it posts the
+/// next one.
 #pragma once
 
 #include <set>
@@ -76,6 +77,25 @@ inline std::uint64_t fail_chain(amqp::Connection& broker, const Task& task, cons
     }
   }
   return last;
+}
+
+/// Publishes the result of a task and, if it has a chain, either the next task of that or, after a failure, the results
+/// of all tasks that should have followed. Returns the number of the last message, 0 if nobody waits for any.
+inline std::uint64_t publish_with_chain(amqp::Connection& broker, const Task& task, const Result& result) {
+  const std::uint64_t own = publish_result(broker, task, result);
+  if (task.chain.empty()) return own;
+  const auto fail = [&](const Result& reason) { return std::max(own, fail_chain(broker, task, reason)); };
+  if (result.status != "SUCCESS") return fail(result);
+  try {
+    const Next next = next_in_chain(task, result.value);
+    const std::uint64_t number = publish(broker, next.queue, next.task, amqp::Unrouted::error);
+    broker.confirm();  // is there a queue for it?
+    return number;
+  } catch (const amqp::Unroutable& error) {
+    return fail(failure({"QueueNotFound", error.what(), "celery.exceptions"}));
+  } catch (const std::invalid_argument& error) {  // the headers have become too large
+    return fail(failure({"ValueError", error.what()}));
+  }
 }
 
 }  // namespace celery

@@ -70,7 +70,7 @@ class Pool {
 
   static void execute(Process& process, Job job) {
     const Task& task = job.task;
-    send(process.socket, json::serialize(json::value{task.name, task.id, task.args, task.kwargs, task.retries}));
+    send_text(process.socket, json::serialize(json::value{task.name, task.id, task.args, task.kwargs, task.retries}));
     process.job = std::move(job);
     process.started = now();
   }
@@ -129,7 +129,7 @@ class Pool {
 
   /// Takes the outcome of its task from a process, or starts a new process if it has ended.
   void collect(Process& process, std::vector<Done>& done) {
-    const std::optional<std::string> answer = receive(process.socket);
+    const std::optional<std::string> answer = receive_text(process.socket);
     // It has ended, or was killed just after it had answered: either way it takes no more tasks.
     if (!answer || process.end_reason) {
       end(process);
@@ -148,15 +148,15 @@ class Pool {
   [[noreturn]] void live(int socket, pid_t worker) const noexcept {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != worker) _exit(0);
-    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGTERM, SIG_IGN);  // it may be sent to all processes, but only the worker acts on it
     if (socket != 3) dup2(socket, 3);
     close_range(4, ~0U, 0);
-    while (const std::optional<std::string> text = receive(3)) {
+    while (const std::optional<std::string> text = receive_text(3)) {
       const json::value fields = json::parse(*text);
       Task task = {json::value_to<std::string>(fields.at(0)), json::value_to<std::string>(fields.at(1)),
                    fields.at(2).as_array(), fields.at(3).as_object()};
       task.retries = fields.at(4).as_int64();
-      send(3, json::serialize(outcome_of(task)));
+      send_text(3, json::serialize(outcome_of(task)));
     }
     _exit(0);
   }
@@ -191,24 +191,34 @@ class Pool {
   }
 
   /// A text goes through a socket behind its length. If the other process is gone, nothing is sent.
-  static void send(int socket, const std::string& text) {
+  static void send_text(int socket, const std::string& text) {
     const auto length = static_cast<std::uint32_t>(text.size());
     std::string all(reinterpret_cast<const char*>(&length), sizeof length);
     all += text;
     for (std::size_t sent = 0; sent < all.size();) {
-      const ssize_t count = ::send(socket, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
+      const ssize_t count = send(socket, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
       if (count < 0 && errno != EINTR) return;
       if (count > 0) sent += static_cast<std::size_t>(count);
     }
   }
 
   /// Nothing if the other process has ended.
-  static std::optional<std::string> receive(int socket) {
+  static std::optional<std::string> receive_text(int socket) {
     std::uint32_t length;
-    if (recv(socket, &length, sizeof length, MSG_WAITALL) != sizeof length) return {};
+    if (!receive_all(socket, &length, sizeof length)) return {};
     std::string text(length, '\0');
-    if (recv(socket, text.data(), length, MSG_WAITALL) != static_cast<ssize_t>(length)) return {};
+    if (!receive_all(socket, text.data(), length)) return {};
     return text;
+  }
+
+  /// A signal such as SIGTERM makes recv() return early, even with MSG_WAITALL, so it is called until all is there.
+  static bool receive_all(int socket, void* place, std::size_t size) {
+    for (std::size_t got = 0; got < size;) {
+      const ssize_t count = recv(socket, static_cast<char*>(place) + got, size - got, 0);
+      if (count == 0 || (count < 0 && errno != EINTR)) return false;
+      if (count > 0) got += static_cast<std::size_t>(count);
+    }
+    return true;
   }
 
   const Registry& registry_;

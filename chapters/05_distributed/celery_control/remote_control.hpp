@@ -15,14 +15,20 @@
 
 namespace celery {
 
+/// The answer to a command that was obeyed.
+inline json::object ok(const std::string& text) { return {{"ok", text}}; }
+
 class RemoteControl {
  public:
-  /// Gets the question's arguments, an object.
+  /// Gets the question's arguments, an object; returns the answer.
   using Method = std::function<json::value(const json::value&)>;
 
-  RemoteControl(std::string node, std::map<std::string, Method> methods)
-      : node_(std::move(node)), methods_(std::move(methods)) {}
+  explicit RemoteControl(std::string node) : node_(std::move(node)) {}
 
+  /// From now on, `answer` answers a question, or obeys a command, that has this name.
+  void on(const std::string& name, Method answer) { methods_[name] = std::move(answer); }
+
+  const std::string& node() const { return node_; }
   const std::string& queue() const { return queue_; }
   std::int64_t clock() const { return clock_; }
   bool task_events = false;  ///< wanted by a monitor
@@ -103,7 +109,7 @@ class RemoteControl {
   }
 
   const std::string node_, queue_ = node_ + ".celery.pidbox";
-  const std::map<std::string, Method> methods_;
+  std::map<std::string, Method> methods_;
   amqp::Connection* broker_ = nullptr;
   std::int64_t clock_ = 0;  ///< counts this worker's messages, so that a monitor can put them in order
 };
