@@ -269,6 +269,14 @@ void its_client_uses_pythons_worker(const Broker& broker) {
   EXPECT_EQ(worker.stop(SIGTERM), 0);
 }
 
+void a_queue_of_another_kind_is_an_error(const Broker& broker) {
+  amqp::Connection connection(broker.url());
+  connection.declare_queue("transient", {.durable = false});
+  EXPECT_THAT(
+      lines_of({beside_this_program("celery_control_start"), "--broker", broker.url(), "--queues", "transient"}),
+      ElementsAre(HasSubstr("celery_control_start: declare queue transient: PRECONDITION_FAILED"), "exit code 3"));
+}
+
 void a_broker_that_is_gone_is_an_error(const Broker& broker) {
   celery::Client client(broker.url());
   kill(broker.pid(), SIGKILL);
@@ -289,6 +297,7 @@ TEST(celery_control, beside_one_broker) {
     clients_in_python_use_it_like_one_of_pythons(broker);
     its_client_uses_pythons_worker(broker);
   }
+  a_queue_of_another_kind_is_an_error(broker);
   a_broker_that_is_gone_is_an_error(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";
 }

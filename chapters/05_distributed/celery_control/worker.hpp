@@ -203,8 +203,7 @@ class Worker {
     control_.listen(*broker_);
     broker_->declare_queue(dead_letters);
     // The broker delivers again what an earlier connection did not acknowledge. So the tasks that this worker still
-    // has are forgotten, and the processes that still execute one are replaced.
-    pool_.emplace(settings_.concurrency, registry_);
+    // has are forgotten, and the processes, which may still execute some of them, are replaced.
     waiting_.clear();
     held_.clear();
     acknowledgements_.clear();
@@ -214,6 +213,7 @@ class Worker {
       declare_task_queue(*broker_, queue);
       broker_->consume(queue);
     }
+    pool_.emplace(settings_.concurrency, registry_);
     reports_.online();
   }
 
