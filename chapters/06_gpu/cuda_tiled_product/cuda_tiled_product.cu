@@ -5,7 +5,7 @@
 //   2. step2_shared_tile.cuh: a block loads a tile of A and a tile of B once, and all its threads use them.
 //   3. step3_register_block.cuh: a thread keeps 24 numbers in registers for 128 multiplications.
 //   4. step4_vector_loads.cuh: one instruction loads four numbers.
-//   5. step5_async_copy.cuh: the next tile is copied while the threads compute, so that threads hardly wait for them.
+//   5. step5_async_copy.cuh: the next tile is copied while the threads compute, so that threads hardly wait for it.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product
 // Run:     cuda_tiled_product [--size N]
@@ -32,7 +32,8 @@ Values random_values(int n, unsigned seed) {
 }
 
 /// Multiplies on the processor, in the order of the device and with its fused multiply-add, which rounds once. Counts
-/// in `far` the elements that are far from the product in double precision: 1e-5 of the sum of the terms' magnitudes.
+/// in `far` the elements whose error, against the product in double precision, is above 1e-5 of the sum of the terms'
+/// magnitudes.
 Values product_on_host(const Values& a, const Values& b, int n, int& far) {
   Values c(a.size());
   for (int row = 0; row < n; ++row) {

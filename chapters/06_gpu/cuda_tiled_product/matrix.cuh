@@ -18,8 +18,10 @@ class Matrix {
   }
 
   explicit Matrix(int n, const std::vector<float>& host) : Matrix(n) {
-    const std::size_t row = n * sizeof(float);
-    CUDA_CHECK(cudaMemcpy2D(data(), stride_ * sizeof(float), host.data(), row, row, n, cudaMemcpyHostToDevice));
+    const std::size_t row_bytes = n * sizeof(float);
+    // Copies n rows. They begin stride_ floats apart on the device, and lie one behind the other on the host.
+    CUDA_CHECK(
+        cudaMemcpy2D(data(), stride_ * sizeof(float), host.data(), row_bytes, row_bytes, n, cudaMemcpyHostToDevice));
   }
 
   int n() const { return n_; }
@@ -36,8 +38,9 @@ class Matrix {
   /// Waits for the kernels started before, and copies the n x n elements.
   std::vector<float> to_host() const {
     std::vector<float> host(std::size_t(n_) * n_);
-    const std::size_t row = n_ * sizeof(float);
-    CUDA_CHECK(cudaMemcpy2D(host.data(), row, data(), stride_ * sizeof(float), row, n_, cudaMemcpyDeviceToHost));
+    const std::size_t row_bytes = n_ * sizeof(float);
+    CUDA_CHECK(
+        cudaMemcpy2D(host.data(), row_bytes, data(), stride_ * sizeof(float), row_bytes, n_, cudaMemcpyDeviceToHost));
     return host;
   }
 

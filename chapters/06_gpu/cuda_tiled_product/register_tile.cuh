@@ -22,7 +22,7 @@ constexpr int own_rows = 8, own_columns = 16;
 /// Thread 1 has the next columns: in step 3 one further to the right, in steps 4 and 5 four.
 struct Place {
   int warp_row, warp_column;  ///< first row and column of the warp's part
-  int lane_row, lane_column;  ///< 0 to 7 and 0 to 3
+  int lane_row, lane_column;  ///< of the thread within the warp: 0 to 7 and 0 to 3
 };
 
 inline __device__ Place place_of(int thread) {
@@ -33,7 +33,8 @@ inline __device__ Place place_of(int thread) {
 /// Adds 8 numbers of a column of A times 16 of a row of B to the thread's sums, one product to each of the 8 x 16:
 /// 24 numbers serve 128 multiplications.
 /// Unrolled, all indexes are constants: only then can the arrays be registers. The order goes down one column of sums
-/// and up the next, so that two instructions in a row always share a number.
+/// and up the next, so that two instructions in a row always share a number, which is then probably read from its
+/// register only once.
 inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], const float (&a)[own_rows],
                                          const float (&b)[own_columns]) {
 #pragma unroll

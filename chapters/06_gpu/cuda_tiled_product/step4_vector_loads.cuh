@@ -4,8 +4,8 @@
 
 #include "register_tile.cuh"
 
-/// Loads the thread's 8 numbers of a row of A's tile: a group of four, and another 32 further on (drawn in
-/// register_tile.cuh).
+/// Loads the thread's 8 numbers of a column of A's tile, which is stored as a row: a group of four, and another 32
+/// further on (drawn in register_tile.cuh).
 inline __device__ void load_own_a(float (&own)[own_rows], const float* row, const Place& at) {
   const float* first = row + at.warp_row + 4 * at.lane_row;
 #pragma unroll
@@ -20,7 +20,8 @@ inline __device__ void load_own_b(float (&own)[own_columns], const float* row, c
 }
 
 /// Stores `scale` times the sums, in the same groups. `scale` is 1 and looks useless, but made steps 4 and 5 faster by
-/// 2 % on an H200. Without it, the sums would probably have to lie in groups of four registers all the time.
+/// 2 % on an H200. A store of 16 bytes takes its four floats from neighbouring registers; the multiplication gives the
+/// results new registers, so the sums themselves may probably lie in any.
 inline __device__ void store_own(float* c, int stride, const float (&sum)[own_rows][own_columns], float scale,
                                  const Place& at) {
   const int row = blockIdx.y * tile_rows + at.warp_row + 4 * at.lane_row;
@@ -41,8 +42,8 @@ __global__ void __launch_bounds__(tile_threads)
   __shared__ alignas(16) float a_tile[tile_depth][tile_rows + 4], b_tile[tile_depth][tile_columns];
   const int thread = threadIdx.x;
   const Place at = place_of(thread);
-  // What this thread copies. A row of A's tile has 8 numbers: two threads copy four each. A row of B's tile has 256: 64
-  // threads do, so all threads copy rows 0 to 3 first, and then rows 4 to 7.
+  // What this thread copies. The tile has 8 numbers of a row of A: two threads copy four each. It has 256 of a row of
+  // B, which 64 threads copy, so all 256 threads copy rows 0 to 3 first, and then rows 4 to 7.
   const int a_row = thread / 2, a_column = thread % 2 * 4;
   const int b_row = thread / 64, b_column = thread % 64 * 4;
   a += std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;

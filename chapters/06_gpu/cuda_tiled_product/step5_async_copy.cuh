@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(tile_threads)
     __syncthreads();           // those of all others
   };
 
-  // The registers are buffered twice, too: while the arithmetic uses one half, the loads fill the other.
+  // Two sets of registers, too: one for the even depths, one for the odd. While the arithmetic uses one, the loads fill
+  // the other.
   float sum[own_rows][own_columns] = {}, own_a[2][own_rows], own_b[2][own_columns];
   const auto load = [&](int buffer, int depth) {
     load_own_b(own_b[depth % 2], b_tile[buffer][depth], at);
@@ -47,7 +48,10 @@ __global__ void __launch_bounds__(tile_threads)
   start_to_copy(0, 0);
   wait_for_copies();
   load(0, 0);
-  int buffer = 0;  // of the tile in use
+  // Each turn of the inner loop loads what the next turn multiplies. For example, with tile 0 in buffer 0:
+  //   depth 0 to 6: load depth 1 to 7 from buffer 0; at depth 0 tile 1 sets out for buffer 1
+  //   depth 7:      tile 1 has arrived, so load its depth 0 from buffer 1
+  int buffer = 0;  // to load from
 #pragma unroll 1   // keeps the loop a loop
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
