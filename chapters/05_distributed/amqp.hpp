@@ -128,11 +128,10 @@ class Connection {
   }
 
   /// How many messages wait in a queue, not counting those that a consumer holds.
-  std::uint32_t waiting(const std::string& queue) {
-    const auto* answer = amqp_queue_declare(state_.get(), channel, bytes_of(queue), 1, 0, 0, 0, amqp_empty_table);
-    check(amqp_get_rpc_reply(state_.get()), "look at queue " + queue);
-    return answer->message_count;
-  }
+  std::uint32_t waiting(const std::string& queue) { return look_at(queue).message_count; }
+
+  /// How many consumers a queue has, on all connections.
+  std::uint32_t consumers(const std::string& queue) { return look_at(queue).consumer_count; }
 
   void delete_queue(const std::string& queue) {
     amqp_queue_delete(state_.get(), channel, bytes_of(queue), 0, 0);
@@ -249,6 +248,15 @@ class Connection {
   static amqp_bytes_t short_text(std::string_view text) {
     if (text.size() > 255) throw std::invalid_argument("longer than the 255 bytes that AMQP allows");
     return bytes_of(text);
+  }
+
+  /// The broker's answer is valid until the next call of any of these functions.
+  amqp_queue_declare_ok_t& look_at(const std::string& queue) {
+    const amqp_boolean_t only_if_it_exists = 1;
+    auto* const answer =
+        amqp_queue_declare(state_.get(), channel, bytes_of(queue), only_if_it_exists, 0, 0, 0, amqp_empty_table);
+    check(amqp_get_rpc_reply(state_.get()), "look at queue " + queue);
+    return *answer;
   }
 
   static timeval time_until(std::chrono::steady_clock::time_point end) {

@@ -29,7 +29,7 @@ namespace json = celery::json;
 class Inspector {
  public:
   explicit Inspector(const std::string& url) : broker_(url), answers_(broker_.declare_queue("", {.exclusive = true})) {
-    broker_.declare_exchange("reply.celery.pidbox", "direct", false);
+    broker_.declare_exchange("reply.celery.pidbox", "direct", /*durable=*/false);
     broker_.bind(answers_, "reply.celery.pidbox", answers_);
     broker_.consume(answers_, amqp::Acknowledgement::automatic);
   }

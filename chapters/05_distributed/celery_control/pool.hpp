@@ -130,7 +130,8 @@ class Pool {
   /// Takes the outcome of its task from a process, or starts a new process if it has ended.
   void collect(Process& process, std::vector<Done>& done) {
     const std::optional<std::string> answer = receive_text(process.socket);
-    // It has ended, or was killed just after it had answered: either way it takes no more tasks.
+    // Without an answer the process has ended. With an answer it may have been killed just afterwards: then the answer
+    // counts, since it came in time, but the process takes no more tasks.
     if (!answer || process.end_reason) {
       end(process);
       start(process);
@@ -146,10 +147,10 @@ class Pool {
   /// The life of a process: takes one task after another. The connection to the broker, and all else that is open, is
   /// the worker's alone.
   [[noreturn]] void live(int socket, pid_t worker) const noexcept {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the worker dies, so does this process
     if (getppid() != worker) _exit(0);
-    std::signal(SIGTERM, SIG_IGN);  // it may be sent to all processes, but only the worker acts on it
-    if (socket != 3) dup2(socket, 3);
+    std::signal(SIGTERM, SIG_IGN);     // it may be sent to all processes, but only the worker acts on it
+    if (socket != 3) dup2(socket, 3);  // the socket becomes descriptor 3, and all others are closed
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive_text(3)) {
       const json::value fields = json::parse(*text);

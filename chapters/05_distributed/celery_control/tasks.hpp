@@ -42,7 +42,7 @@ inline json::value flaky(const Task& task) {
   return task.retries;
 }
 
-/// A fault of the program, which ends the process that executes the task.
+/// Ends the process that executes the task, as a fault of the program would.
 inline json::value crash() { return std::raise(SIGKILL); }
 
 /// As Celery does, the name of the application stands before each name.

@@ -199,7 +199,7 @@ class Worker {
   }
 
   void connect() {
-    broker_.emplace(settings_.url, 10);
+    broker_.emplace(settings_.url, /*heartbeat_seconds=*/10);
     control_.listen(*broker_);
     broker_->declare_queue(dead_letters);
     // The broker delivers again what an earlier connection did not acknowledge. So the tasks that this worker still

@@ -94,7 +94,7 @@ double seconds_for(const Measured& worker, celery::Client& client, int count, in
 }  // namespace
 
 int main(int argc, char** argv) {
-  int tasks = 3'000, python = 2, prefetch = 100, rounds = 7;
+  int tasks = 3'000, python = 2, prefetch = 1'000, rounds = 7;
   cookbook::Options options("Tasks per second, beside Python's worker and a bare loop");
   options.add("tasks", tasks, "tasks per run", 20, 1'000'000);
   options.add("python", python, "processes of Python's worker; 0: no worker in Python", 0, 64);

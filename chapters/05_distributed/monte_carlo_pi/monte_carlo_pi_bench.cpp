@@ -16,7 +16,7 @@
 #include "random_points.hpp"
 
 int main(int argc, char** argv) {
-  int points = 50'000'000, rounds = 9;
+  int points = 500'000'000, rounds = 9;
   cookbook::Options options("Measure the estimate of pi with tasks of several sizes");
   options.add("points", points, "points in all", 1'000'000, 1'000'000'000);
   options.add("rounds", rounds, "times that each row is measured", 1, 1000);
