@@ -10,6 +10,8 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <fstream>
+#include <string>
 
 #include "child.hpp"
 #include "cookbook/print.hpp"
@@ -40,6 +42,11 @@ pid_t start_waiting(Board& board) {
   has_lock.wait();
   check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");  // not before the child waits
   check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
+  // Nor before it sleeps, which is the state S in /proc/<its id>/stat: only then is it counted as one that waits.
+  for (std::string state; state != "S";) {
+    std::ifstream stat(fmt::format("/proc/{}/stat", child));
+    stat >> state >> state >> state;  // its id, its name, its state
+  }
   return child;
 }
 
