@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(tile_threads)
   a += std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;
   b += std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
   const auto start_to_copy = [&](int tile, int buffer) {
-    // Behind the last tile this copies the last one again, which nobody uses: cheaper than a branch here.
+    // Behind the last tile this copies the last one again, which nobody uses.
     const int k = min(tile, tiles - 1) * tile_depth;
 #pragma unroll
     for (int row = 0; row < tile_rows; row += 32) {
