@@ -34,7 +34,7 @@ class Inspector {
     broker_.consume(answers_, amqp::Acknowledgement::automatic);
   }
 
-  /// Every worker gets the question; the value of the first answer is returned. Throws amqp::Error if none comes.
+  /// Asks the only worker there is, and returns its answer. Throws amqp::Error if none comes.
   json::value ask(const std::string& method, const json::object& arguments = {}) {
     const json::object reply_to = {{"exchange", "reply.celery.pidbox"}, {"routing_key", answers_}};
     const json::object question = {{"method", method}, {"arguments", arguments}, {"reply_to", reply_to}};
