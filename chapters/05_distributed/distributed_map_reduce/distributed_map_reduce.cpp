@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     return std::accumulate(list.begin(), list.end(), 0L);
   };
   const auto shorter_and_shorter = [](long n) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30 * (3 - n)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 * (3 - n)));
     return n * n;
   };
 
