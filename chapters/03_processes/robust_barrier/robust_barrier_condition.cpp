@@ -40,9 +40,8 @@ pid_t start_waiting(Board& board) {
     return after;
   });
   has_lock.wait();
-  check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");  // not before the child waits
-  check_error(pthread_mutex_unlock(&board.mutex), "pthread_mutex_unlock");
-  // Nor before it sleeps, which is the state S in /proc/<its id>/stat: only then is it counted as one that waits.
+  // Not before the child sleeps, which is the state S in /proc/<its id>/stat: only then is it counted as one that
+  // waits.
   for (std::string state; state != "S";) {
     std::ifstream stat(fmt::format("/proc/{}/stat", child));
     stat >> state >> state >> state;  // its id, its name, its state
