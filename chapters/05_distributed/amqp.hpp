@@ -251,9 +251,9 @@ class Connection {
   }
 
   /// The broker's answer is valid until the next call of any of these functions.
-  amqp_queue_declare_ok_t& look_at(const std::string& queue) {
+  const amqp_queue_declare_ok_t& look_at(const std::string& queue) {
     const amqp_boolean_t only_if_it_exists = 1;
-    auto* const answer =
+    const auto* answer =
         amqp_queue_declare(state_.get(), channel, bytes_of(queue), only_if_it_exists, 0, 0, 0, amqp_empty_table);
     check(amqp_get_rpc_reply(state_.get()), "look at queue " + queue);
     return *answer;
