@@ -10,16 +10,10 @@ constexpr int tile_threads = 256;
 constexpr int own_rows = 8, own_columns = 16;
 
 /// Where a thread's elements lie in the tile. Eight warps share the tile as 2 x 4 parts of 64 x 64 elements; the
-/// threads of a warp share its part as 8 x 4. Rows 0 to 8 and columns 0 to 31 of a part; # belongs to its thread 0:
-///
-///     row  step 3                              steps 4 and 5
-///       0  #...#...#...#...#...#...#...#...    ####............####............
-///     1-3  ................................    ####............####............
-///     4-7  ................................    ................................
-///       8  #...#...#...#...#...#...#...#...    ................................
-///
-/// Step 3 goes on with rows 16, 24, ..., 56, steps 4 and 5 with rows 32 to 35. Columns 32 to 63 repeat columns 0 to 31.
-/// Thread 1 has the next columns: in step 3 one further to the right, in steps 4 and 5 four.
+/// threads of a warp share its part as 8 x 4. README.md draws, beside step 4, rows 0 to 8 and columns 0 to 31 of a
+/// part, with # for the elements of its thread 0. Step 3 goes on with rows 16, 24, ..., 56, steps 4 and 5 with rows 32
+/// to 35. Columns 32 to 63 repeat columns 0 to 31. Thread 1 has the next columns: in step 3 one further to the right,
+/// in steps 4 and 5 four.
 struct Place {
   int warp_row, warp_column;  ///< first row and column of the warp's part
   int lane_row, lane_column;  ///< of the thread within the warp: 0 to 7 and 0 to 3
