@@ -61,14 +61,14 @@ int wrong_elements(const Step& step, const Values& a, const Values& b, const Val
   step.run(device_a, device_b, device_c);
   const Values actual = device_c.to_host();
   int wrong = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) wrong += !(actual[i] == expected[i]);
+  for (std::size_t i = 0; i < expected.size(); ++i) wrong += !(actual[i] == expected[i]);  // a NaN is wrong, too
   return wrong;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int n = 203;  // a multiple of no tile
+  int n = 203;  // not a multiple of any tile's side
   cookbook::Options options("Multiply matrices on a GPU, in five steps from simple to fast");
   options.add("size", n, "rows and columns of the matrices", 1, 1'024);
   options.parse(argc, argv);

@@ -24,11 +24,12 @@ __global__ void __launch_bounds__(tile_threads)
     const int k = min(tile, tiles - 1) * tile_depth;
 #pragma unroll
     for (int row = 0; row < tile_rows; row += 32) {
-      __pipeline_memcpy_async(&a_tile[buffer][a_column][a_row + row], a + std::size_t(row) * stride + k, 4);
+      __pipeline_memcpy_async(&a_tile[buffer][a_column][a_row + row], a + std::size_t(row) * stride + k, sizeof(float));
     }
 #pragma unroll
     for (int row = 0; row < tile_depth; row += 4) {
-      __pipeline_memcpy_async(&b_tile[buffer][b_row + row][b_column], b + std::size_t(k + row) * stride, 16);
+      __pipeline_memcpy_async(&b_tile[buffer][b_row + row][b_column], b + std::size_t(k + row) * stride,
+                              sizeof(float4));
     }
     __pipeline_commit();
   };
@@ -52,7 +53,6 @@ __global__ void __launch_bounds__(tile_threads)
   //   depth 0 to 6: load depth 1 to 7 from buffer 0; at depth 0 tile 1 sets out for buffer 1
   //   depth 7:      tile 1 has arrived, so load its depth 0 from buffer 1
   int buffer = 0;  // to load from
-#pragma unroll 1   // keeps the loop a loop
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
     for (int depth = 0; depth < tile_depth; ++depth) {
