@@ -8,7 +8,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_control/celery_control.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_control
 // Run:     celery_control [--concurrency N]
 
-#include <csignal>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     celery::Worker(settings, registry).run();
   });
   cookbook::Checks checks;
-  checks.equal("fails twice, and is tried again", outcome(client.delay("addTask.flaky", 2)), "2");
+  checks.equal("fails twice; number of retries", outcome(client.delay("addTask.flaky", 2)), "2");
   checks.equal("expires before its countdown ends",
                outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1, .expires = 0.05})),
                "TaskRevokedError: expired");
@@ -96,7 +96,8 @@ int main(int argc, char** argv) {
   };
   // Tasks and questions come to the worker by different queues, so ask until it has received all tasks and has started
   // the naps. Reserved: received, but not started.
-  while (!only_the_sum(inspector.ask("reserved").as_array())) continue;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!only_the_sum(inspector.ask("reserved").as_array()) && std::chrono::steady_clock::now() < end) continue;
   checks.equal("tasks that run", inspector.ask("active").as_array().size(), naps.size());
 
   json::array ids;

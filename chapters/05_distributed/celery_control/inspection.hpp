@@ -47,11 +47,9 @@ inline json::array active(const Pool& pool, const std::string& node) {
   return all;
 }
 
-inline json::array reserved(const std::deque<Job>& waiting, const std::multimap<Time, Job>& held,
-                            const std::string& node) {
+inline json::array reserved(const std::deque<Job>& waiting, const std::string& node) {
   json::array all;
   for (const Job& job : waiting) all.push_back(description(job, node));
-  for (const auto& [due, job] : held) all.push_back(description(job, node));
   return all;
 }
 

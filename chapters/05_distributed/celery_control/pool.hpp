@@ -150,7 +150,7 @@ class Pool {
     prctl(PR_SET_PDEATHSIG, SIGKILL);   // if the worker dies, so does this process
     if (getppid() != worker) _exit(0);  // it died before the line above
     std::signal(SIGTERM, SIG_IGN);      // it may be sent to all processes, but only the worker acts on it
-    if (socket != 3) dup2(socket, 3);   // the socket becomes descriptor 3, and all others are closed
+    if (socket != 3) dup2(socket, 3);   // the socket becomes descriptor 3, and all above it are closed
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive_text(3)) {
       const json::value fields = json::parse(*text);

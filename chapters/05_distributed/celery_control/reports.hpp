@@ -82,7 +82,7 @@ class Reports {
     });
     control_.on("registered", [this](const auto&) { return registered(worker_.registry); });
     control_.on("active", [this](const auto&) { return active(*worker_.pool, control_.node()); });
-    control_.on("reserved", [this](const auto&) { return reserved(worker_.waiting, worker_.held, control_.node()); });
+    control_.on("reserved", [this](const auto&) { return reserved(worker_.waiting, control_.node()); });
     control_.on("scheduled", [this](const auto&) { return scheduled(worker_.held, control_.node()); });
     control_.on("revoked", [this](const auto&) { return json::value_from(worker_.revoked); });
     control_.on("active_queues", [this](const auto&) { return active_queues(worker_.queues); });

@@ -1,8 +1,7 @@
 /// The tasks of this recipe.
 #pragma once
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <string>

@@ -90,7 +90,7 @@ class Worker {
         held_.clear();
       }
       for (const Done& done : pool_->wait(broker_->socket(), time_to_sleep())) ended(done);
-      for (int turn = 0; turn < 64; ++turn) {  // then look after the tasks again, however many messages come
+      for (int turn = 0; turn < 64; ++turn) {  // at most 64, then look after the tasks again
         auto message = broker_->next(std::chrono::milliseconds(0));
         if (!message) break;
         if (message->queue == control_.queue())
