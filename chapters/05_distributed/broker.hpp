@@ -3,19 +3,20 @@
 #pragma once
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "cookbook/print.hpp"
 #include "cookbook/system_check.hpp"
@@ -24,7 +25,8 @@
 /// address at a port that the system chooses, and has all its files in a temporary folder. Any user may start one.
 ///
 /// Between this program and the broker stands a small process, the supervisor. The kernel sends it SIGTERM when this
-/// program ends, in whatever way, and then it kills the broker and removes the folder. Start no thread before.
+/// program ends, in whatever way, and then it kills the broker and removes the folder. It cannot if it is itself killed
+/// by SIGKILL. Start no thread before.
 class Broker {
  public:
   /// Ends the program with exit code 77 if RabbitMQ is not installed. Throws std::runtime_error if it does not start.
@@ -39,14 +41,8 @@ class Broker {
     supervisor_ = check(fork(), "fork");
     if (supervisor_ == 0) supervise(program, ends[1]);
     close(ends[1]);
-    std::string report;
-    char buffer[4096];
-    for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;) report.append(buffer, count);
-    close(ends[0]);
-    if (!(std::istringstream(report) >> pid_ >> port_)) {
-      end();
-      throw std::runtime_error("RabbitMQ did not start: " + report);
-    }
+    reports_ = ends[0];
+    wait_for_start();
   }
   ~Broker() { end(); }
   Broker(const Broker&) = delete;
@@ -55,63 +51,89 @@ class Broker {
   std::string url() const { return fmt::format("amqp://guest:guest@127.0.0.1:{}//", port_); }
   pid_t pid() const { return pid_; }
 
+  /// Ends the broker, with SIGTERM in good order and with SIGKILL as a fault would, and starts it again with the same
+  /// files and the same address. Returns when it listens. Throws std::runtime_error if it does not start.
+  void restart(int signal) {
+    kill(pid_, signal);
+    kill(supervisor_, SIGUSR1);
+    wait_for_start();
+  }
+
  private:
   // Not /usr/sbin/rabbitmq-server, which starts the system's broker, as a user of its own.
   static constexpr const char* server = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-  void end() {
-    kill(supervisor_, SIGTERM);
-    waitpid(supervisor_, nullptr, 0);
+  /// Reads the supervisor's report: a line with the broker's process id and port, or else what went wrong, to its end.
+  void wait_for_start() {
+    std::string report;
+    for (char letter; read(reports_, &letter, 1) == 1;) {
+      report += letter;
+      if (letter == '\n' && std::istringstream(report) >> pid_ >> port_) return;
+    }
+    end();
+    throw std::runtime_error("RabbitMQ did not start: " + report);
   }
 
-  /// Writes the broker's process id and port to `report`, or what went wrong; waits for SIGTERM, and cleans up.
-  [[noreturn]] static void supervise(pid_t program, int report) noexcept {
+  void end() {
+    if (supervisor_ == 0) return;
+    kill(supervisor_, SIGTERM);
+    waitpid(supervisor_, nullptr, 0);
+    close(reports_);
+    supervisor_ = 0;
+  }
+
+  /// Starts the broker; on SIGUSR1 waits for its end and starts it again; on SIGTERM kills it and cleans up.
+  [[noreturn]] static void supervise(pid_t program, int reports) noexcept {
     setsid();  // Ctrl-C is for the program; the supervisor has to survive it
-    sigset_t terminated;
-    sigemptyset(&terminated);
-    sigaddset(&terminated, SIGTERM);
-    sigprocmask(SIG_BLOCK, &terminated, nullptr);
+    sigset_t commands;
+    sigemptyset(&commands);
+    sigaddset(&commands, SIGTERM);
+    sigaddset(&commands, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &commands, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != program) _exit(0);  // it ended before the line above
     prctl(PR_SET_CHILD_SUBREAPER, 1);    // what the broker leaves behind becomes a child of this process
     std::string folder = std::filesystem::temp_directory_path() / "rabbitmq.XXXXXX";
     check(mkdtemp(folder.data()), "mkdtemp");
+    const int port = reserve_port();
 
-    const pid_t broker = check(fork(), "fork");
-    if (broker == 0) become_broker(folder, terminated);
-    const timespec pause = {0, 50'000'000};
-    int port = 0;
-    bool wanted = true, alive = true;
-    while (wanted && alive && port == 0) {
-      port = listening_port(broker);
-      wanted = sigtimedwait(&terminated, nullptr, &pause) != SIGTERM;
-      alive = waitpid(broker, nullptr, WNOHANG) == 0;
+    for (int command = SIGUSR1; command == SIGUSR1;) {
+      const pid_t broker = check(fork(), "fork");
+      if (broker == 0) become_broker(folder, port, commands);
+      const timespec pause = {0, 50'000'000};
+      command = -1;
+      bool alive = true;
+      while (command != SIGTERM && alive && !listens(port)) {
+        command = sigtimedwait(&commands, nullptr, &pause);
+        alive = waitpid(broker, nullptr, WNOHANG) == 0;
+      }
+      std::ostringstream report;
+      if (alive)
+        report << broker << ' ' << port << '\n';
+      else
+        report << std::ifstream(folder + "/output").rdbuf();
+      if (write(reports, report.str().data(), report.str().size()) < 0) command = SIGTERM;
+      if (!alive) break;
+      if (command != SIGTERM) sigwait(&commands, &command);
+      if (command == SIGTERM) kill(broker, SIGKILL);
+      while (wait(nullptr) > 0) continue;  // the broker, and its helper processes, which end when it does
     }
-    std::ostringstream text;
-    if (alive)
-      text << broker << ' ' << port;
-    else
-      text << std::ifstream(folder + "/output").rdbuf();
-    if (write(report, text.str().data(), text.str().size()) < 0) wanted = false;
-    close(report);
-    for (int signal = 0; wanted;) wanted = sigwait(&terminated, &signal) != 0;
-
-    if (alive) kill(broker, SIGKILL);
-    while (wait(nullptr) > 0) continue;  // the broker, and its helper processes, which end when it does
+    close(reports);
+    while (wait(nullptr) > 0) continue;
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
     _exit(0);
   }
 
-  [[noreturn]] static void become_broker(const std::string& folder, const sigset_t& blocked) {
+  [[noreturn]] static void become_broker(const std::string& folder, int port, const sigset_t& blocked) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
     // Erlang's own form: to read a rabbitmq.conf takes the broker more than a second.
-    std::ofstream(folder + "/rabbitmq.config") << "[{rabbit, [{tcp_listeners, [{\"127.0.0.1\", 0}]}]}].\n";
+    std::ofstream(folder + "/rabbitmq.config") << "[{rabbit, [{tcp_listeners, [{\"127.0.0.1\", " << port << "}]}]}].\n";
     std::ofstream(folder + "/plugins") << "[].\n";
     const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
     // Erlang nodes find one another through a daemon (epmd) that would outlive the broker. This one needs none.
-    const std::string node = "node" + std::to_string(getpid()) + "@localhost";
+    const std::string node = "node" + std::to_string(getppid()) + "@localhost";
     set("ERL_EPMD_PORT", "1");
     set("ERL_FLAGS", "-start_epmd false");
     set("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-sname " + node + " -dist_listen false -erl_epmd_port 1 +B i");
@@ -134,27 +156,34 @@ class Broker {
     _exit(127);
   }
 
-  /// The TCP port at which a process listens, from the system's tables in /proc; 0 if there is none (yet).
-  static int listening_port(pid_t process) {
-    std::error_code error;  // a file that has just been closed, or a process that has just ended, is no reason to stop
-    std::string sockets;    // as "socket:[NUMBER]"
-    std::filesystem::directory_iterator file(fmt::format("/proc/{}/fd", process), error);
-    for (; !error && file != std::filesystem::directory_iterator(); file.increment(error)) {
-      std::error_code closed;
-      sockets += std::filesystem::read_symlink(*file, closed).string();
-    }
-    std::ifstream table("/proc/net/tcp");
-    for (std::string line; std::getline(table, line);) {
-      std::string number, local, remote, state, word, inode;
-      std::istringstream words(line);
-      words >> number >> local >> remote >> state;
-      for (int i = 0; i < 6; ++i) words >> inode;
-      const bool listens = state == "0A", is_own = sockets.find("[" + inode + "]") != std::string::npos;
-      if (listens && is_own) return std::stoi(local.substr(local.find(':') + 1), nullptr, 16);
-    }
-    return 0;
+  /// A port that no other program gets while the supervisor lives, since the socket bound to it is never closed. With
+  /// SO_REUSEADDR, the broker can be bound to it, too, and listen.
+  static int reserve_port() {
+    const int one = 1, holder = check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    check(setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), "setsockopt");
+    check(bind(holder, reinterpret_cast<sockaddr*>(&address), size), "bind");
+    check(getsockname(holder, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+    return ntohs(address.sin_port);
   }
 
-  pid_t supervisor_, pid_ = 0;
-  int port_ = 0;
+  static bool listens(int port) {
+    const sockaddr_in address = loopback(port);
+    const int socket = check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+    const bool connected = connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    close(socket);
+    return connected;
+  }
+
+  static sockaddr_in loopback(int port) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+
+  pid_t supervisor_ = 0, pid_ = 0;
+  int reports_ = -1, port_ = 0;
 };

@@ -269,6 +269,30 @@ void its_client_uses_pythons_worker(const Broker& broker) {
   EXPECT_EQ(worker.stop(SIGTERM), 0);
 }
 
+void a_broker_that_restarts_gets_its_worker_back(Broker& broker) {
+  const auto waiting = [&] { return amqp::Connection(broker.url()).waiting("celery"); };
+  const unsigned before = waiting();  // a task with a countdown of ten minutes
+  CppWorker worker(broker.url(), {"--concurrency", "1"});
+  std::vector<std::string> ids;
+  {
+    celery::Client client(broker.url());
+    ids.push_back(client.delay("addTask.nap", 1).id());
+    worker.wait_for("Received task: addTask.nap");
+    for (int i = 0; i < 10; ++i) ids.push_back(client.delay("addTask.add", 5, i).id());
+  }
+  broker.restart(SIGTERM);  // the nap is executed, the first sums have been received, the others wait at the broker
+  worker.wait_for(" ready.");
+  std::map<std::string, int> times;
+  while (times.size() < ids.size()) {
+    const std::string line = worker.wait_for(" succeeded in ");
+    const std::size_t id = line.find('[') + 1;
+    ++times[line.substr(id, line.find(']') - id)];
+  }
+  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  for (const std::string& id : ids) EXPECT_EQ(times[id], 1) << id;
+  EXPECT_EQ(waiting(), before);
+}
+
 void a_queue_of_another_kind_is_an_error(const Broker& broker) {
   amqp::Connection connection(broker.url());
   connection.declare_queue("transient", {.durable = false});
@@ -289,7 +313,7 @@ void a_broker_that_is_gone_is_an_error(const Broker& broker) {
 TEST(celery_control, beside_one_broker) {
   SKIP_WITHOUT_RABBITMQ();
   const bool have_celery = run("/usr/bin/python3", {"-c", "import celery"}).exit_code == 0;
-  const Broker broker;
+  Broker broker;
   prepare_python(broker);
   tasks_wait_overlap_and_survive_their_worker(broker);
   what_is_no_task_is_kept_aside_and_no_worker_loops(broker);
@@ -297,6 +321,7 @@ TEST(celery_control, beside_one_broker) {
     clients_in_python_use_it_like_one_of_pythons(broker);
     its_client_uses_pythons_worker(broker);
   }
+  a_broker_that_restarts_gets_its_worker_back(broker);
   a_queue_of_another_kind_is_an_error(broker);
   a_broker_that_is_gone_is_an_error(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";

@@ -168,4 +168,66 @@ TEST(task_queue, beside_one_broker) {
   EXPECT_THROW(Client{broker.url()}, amqp::Error);
 }
 
+/// Posts 20 tasks, and restarts the broker while a worker has the tenth. Returns how often each answer came: "0" to
+/// "19".
+std::map<std::string, int> answers_with_a_restart_in_mid_run(Broker& broker, int signal) {
+  constexpr int count = 20;
+  const std::string answers = "answers";  // durable, as the queue of Client is not
+  {
+    amqp::Connection posting(broker.url());
+    declare_queues(posting);
+    posting.declare_queue(answers);
+    for (int i = 0; i < count; ++i) {
+      posting.publish("", tasks_queue, {.body = fmt::format("add {} 0", i), .reply_to = answers});
+    }
+    posting.confirm();
+  }
+
+  int taking[2], resuming[2];
+  EXPECT_EQ(pipe(taking), 0);
+  EXPECT_EQ(pipe(resuming), 0);
+  char mark = '!';
+  pid_t worker = start_child([&] {
+    try {
+      work(broker.url(), [&, taken = 0](const amqp::Delivery&) mutable {
+        EXPECT_EQ(write(taking[1], &mark, 1), 1);
+        if (++taken == 10) {
+          EXPECT_EQ(read(resuming[0], &mark, 1), 1);
+        }
+      });
+    } catch (const amqp::Error&) {
+      return 42;
+    }
+    return 0;
+  });
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(read(taking[0], &mark, 1), 1);
+  broker.restart(signal);
+  EXPECT_EQ(write(resuming[1], &mark, 1), 1);
+  EXPECT_EQ(exit_code_of(worker), 42);  // it cannot publish its answer
+  for (const int end : {taking[0], taking[1], resuming[0], resuming[1]}) close(end);
+
+  worker = start_child([&] { work(broker.url()); });
+  amqp::Connection reading(broker.url());
+  reading.consume(answers, amqp::Acknowledgement::automatic);
+  std::map<std::string, int> times;
+  while (const auto answer = reading.next(times.size() < count ? 20s : 1s)) {
+    ++times[answer->body.substr(0, answer->body.find(" by process"))];
+  }
+  EXPECT_EQ(stop(worker), 0);
+  return times;
+}
+
+TEST(task_queue, a_broker_that_restarts_in_mid_run_loses_no_task) {
+  if (access("/usr/lib/rabbitmq/bin/rabbitmq-server", X_OK) != 0) GTEST_SKIP() << "install rabbitmq-server";
+  Broker broker;
+  // Stopped in good order: what was acknowledged is not done again.
+  auto times = answers_with_a_restart_in_mid_run(broker, SIGTERM);
+  EXPECT_EQ(times.size(), 20U);
+  for (const auto& [value, count] : times) EXPECT_EQ(count, 1) << value;
+  // Killed: an acknowledgement may be lost, and the task done again, but none is lost.
+  times = answers_with_a_restart_in_mid_run(broker, SIGKILL);
+  EXPECT_EQ(times.size(), 20U);
+  for (int value = 9; value < 20; ++value) EXPECT_EQ(times[std::to_string(value)], 1) << value;
+}
+
 }  // namespace
