@@ -66,7 +66,10 @@ class Session {
     MPI_Finalize();
     std::exit(2);
   }
-  ~Session() { MPI_Finalize(); }
+  ~Session() {
+    MPI_Barrier(MPI_COMM_WORLD);  // if a rank aborts while others are in MPI_Finalize, Open MPI 4.1 may hang or crash
+    MPI_Finalize();
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

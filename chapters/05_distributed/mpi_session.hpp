@@ -40,7 +40,10 @@ class Session {
     CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
     CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
   }
-  ~Session() { MPI_Finalize(); }
+  ~Session() {
+    MPI_Barrier(MPI_COMM_WORLD);  // if a rank aborts while others are in MPI_Finalize, Open MPI 4.1 may hang or crash
+    MPI_Finalize();
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
