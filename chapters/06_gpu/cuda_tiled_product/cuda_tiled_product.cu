@@ -68,7 +68,7 @@ int wrong_elements(const Step& step, const Values& a, const Values& b, const Val
 }  // namespace
 
 int main(int argc, char** argv) {
-  int n = 203;  // not a multiple of any tile's side
+  int n = 259;  // not a multiple of any tile's side
   cookbook::Options options("Multiply matrices on a GPU, in five steps from simple to fast");
   options.add("size", n, "rows and columns of the matrices", 1, 1'024);
   options.parse(argc, argv);

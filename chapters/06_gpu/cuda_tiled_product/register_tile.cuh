@@ -13,7 +13,8 @@ constexpr int own_rows = 8, own_columns = 16;
 /// threads of a warp share its part as 8 x 4. README.md draws, beside step 4, rows 0 to 8 and columns 0 to 31 of a
 /// part, with # for the elements of its thread 0. Step 3 goes on with rows 16, 24, ..., 56, steps 4 and 5 with rows 32
 /// to 35. Columns 32 to 63 repeat columns 0 to 31. Thread 1 has the next columns: in step 3 one further to the right,
-/// in steps 4 and 5 four.
+/// in steps 4 and 5 four. A thread's elements lie apart, so that in each load the threads of a warp read neighbouring
+/// numbers, which lie in different banks of shared memory.
 struct Place {
   int warp_row, warp_column;  ///< first row and column of the warp's part
   int lane_row, lane_column;  ///< of the thread within the warp: 0 to 7 and 0 to 3

@@ -1,4 +1,4 @@
-/// Step 3: each thread computes a block of 8 x 16 elements. It loads 24 numbers from shared memory for 128
+/// Step 3: each thread computes 8 x 16 elements of a block's 128 x 256. It loads 24 numbers from shared memory for 128
 /// multiplications, where step 2 loads two for each one.
 ///
 /// __launch_bounds__ promises the compiler that a block has at most so many threads, so that it may give each of them

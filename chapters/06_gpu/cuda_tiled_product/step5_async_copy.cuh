@@ -8,7 +8,7 @@
 #include "step4_vector_loads.cuh"
 
 __global__ void __launch_bounds__(tile_threads)
-    async_copy_product(const float* a, const float* b, float* c, int n, int stride, float scale) {
+    async_copy_product(const float* a, const float* b, float* c, int n, int stride) {
   // Two buffers for tiles: the threads use one while the other is filled.
   __shared__ alignas(16) float a_tile[2][tile_depth][tile_rows + 4], b_tile[2][tile_depth][tile_columns];
   const int thread = threadIdx.x;
@@ -67,10 +67,10 @@ __global__ void __launch_bounds__(tile_threads)
       add_outer_product(sum, own_a[depth % 2], own_b[depth % 2]);
     }
   }
-  store_own(c, stride, sum, scale, at);
+  store_own(c, stride, sum, at);
 }
 
 inline void async_copy(const Matrix& a, const Matrix& b, Matrix& c) {
-  async_copy_product<<<tiles_for(c.n()), tile_threads>>>(a.data(), b.data(), c.data(), c.n(), c.stride(), 1);
+  async_copy_product<<<tiles_for(c.n()), tile_threads>>>(a.data(), b.data(), c.data(), c.n(), c.stride());
   CUDA_CHECK(cudaGetLastError());
 }
