@@ -200,11 +200,12 @@ std::map<std::string, int> answers_with_a_restart_in_mid_run(Broker& broker, int
     }
     return 0;
   });
+  close(taking[1]);  // so that read() returns if the worker ends too early
   for (int i = 0; i < 10; ++i) EXPECT_EQ(read(taking[0], &mark, 1), 1);
   broker.restart(signal);
   EXPECT_EQ(write(resuming[1], &mark, 1), 1);
   EXPECT_EQ(exit_code_of(worker), 42);  // it cannot publish its answer
-  for (const int end : {taking[0], taking[1], resuming[0], resuming[1]}) close(end);
+  for (const int end : {taking[0], resuming[0], resuming[1]}) close(end);
 
   worker = start_child([&] { work(broker.url()); });
   amqp::Connection reading(broker.url());
