@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(tile_threads)
   a += std::size_t(blockIdx.y * tile_rows + a_row) * stride + a_column;
   b += std::size_t(b_row) * stride + blockIdx.x * tile_columns + b_column;
   const auto start_to_copy = [&](int tile, int buffer) {
-    // Behind the last tile this copies the last one again, which nobody uses.
+    // After the last tile this copies the last one again, which nobody uses.
     const int k = min(tile, tiles - 1) * tile_depth;
 #pragma unroll
     for (int row = 0; row < tile_rows; row += 32) {
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(tile_threads)
   //   depth 7:      tile 1 has arrived, so load its depth 0 from buffer 1
   int buffer = 0;  // to load from
   for (int tile = 0; tile < tiles; ++tile) {
-#pragma unroll
+#pragma unroll  // so that depth % 2 is a constant, and the two sets can be registers
     for (int depth = 0; depth < tile_depth; ++depth) {
       if (depth == tile_depth - 1) {
         // One barrier per tile: the next tile is there, and no thread needs this one any more, since its last numbers
