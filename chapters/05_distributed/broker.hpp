@@ -31,7 +31,7 @@ class Broker {
  public:
   /// Ends the program with exit code 77 if RabbitMQ is not installed. Throws std::runtime_error if it does not start.
   Broker() {
-    if (access(server, X_OK) != 0) {
+    if (!installed()) {
       cookbook::complain("skipped: RabbitMQ is not installed (package rabbitmq-server)");
       std::exit(77);
     }
@@ -47,6 +47,8 @@ class Broker {
   ~Broker() { end(); }
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
+
+  static bool installed() { return access(server, X_OK) == 0; }
 
   std::string url() const { return fmt::format("amqp://guest:guest@127.0.0.1:{}//", port_); }
   pid_t pid() const { return pid_; }
@@ -113,13 +115,13 @@ class Broker {
       else
         report << std::ifstream(folder + "/output").rdbuf();
       if (write(reports, report.str().data(), report.str().size()) < 0) command = SIGTERM;
-      if (!alive) break;
-      if (command != SIGTERM) sigwait(&commands, &command);
+      if (!alive)
+        command = 0;  // it has not started: no more
+      else if (command != SIGTERM)
+        sigwait(&commands, &command);
       if (command == SIGTERM) kill(broker, SIGKILL);
       while (wait(nullptr) > 0) continue;  // the broker, and its helper processes, which end when it does
     }
-    close(reports);
-    while (wait(nullptr) > 0) continue;
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
     _exit(0);

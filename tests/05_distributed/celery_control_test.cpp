@@ -15,6 +15,7 @@
 #include "broker.hpp"
 #include "celery_client.hpp"
 #include "child_program.hpp"
+#include "support/becomes_true.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -22,15 +23,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using celery::json::object;
+using test_support::becomes_true;
 using test_support::run;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "celery";
-
-#define SKIP_WITHOUT_RABBITMQ() \
-  if (access("/usr/lib/rabbitmq/bin/rabbitmq-server", X_OK) != 0) GTEST_SKIP() << "install rabbitmq-server"
 
 /// A worker in C++ as a process, which has said that it is ready.
 class CppWorker : public ChildProgram {
@@ -55,12 +54,6 @@ std::string outcome(celery::Client::Handle task) {
   } catch (const celery::NoResult& none) {
     return none.what();
   }
-}
-
-bool becomes_true(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
-  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(20ms);
-  return holds();
 }
 
 /// Runs a program to its end: its lines, and last its exit code. (test_support::run() ends all children of the test
@@ -311,7 +304,7 @@ void a_broker_that_is_gone_is_an_error(const Broker& broker) {
 
 /// The functions above, in their order, beside one broker. The first two expect its queues to be empty.
 TEST(celery_control, beside_one_broker) {
-  SKIP_WITHOUT_RABBITMQ();
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const bool have_celery = run("/usr/bin/python3", {"-c", "import celery"}).exit_code == 0;
   Broker broker;
   prepare_python(broker);

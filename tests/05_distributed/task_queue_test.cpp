@@ -9,12 +9,14 @@
 #include "05_distributed/task_queue/worker.hpp"
 #include "broker.hpp"
 #include "child_program.hpp"
+#include "support/becomes_true.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::becomes_true;
 using test_support::Folder;
 using test_support::run;
 using testing::HasSubstr;
@@ -24,13 +26,6 @@ using testing::StartsWith;
 // A broker's start takes much longer on a busy machine, or with a sanitizer.
 test_support::Setting in_folder(const Folder& temporary) {
   return {.environment = {{"TMPDIR", temporary.path}}, .limit = 100s};
-}
-
-/// Waits until `holds()`, for 20 seconds at most.
-bool becomes_true(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
-  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(20ms);
-  return holds();
 }
 
 int stop(pid_t worker) {
@@ -86,7 +81,7 @@ TEST(task_queue, without_rabbitmq_or_with_a_wrong_address_it_ends_with_one_line)
 }
 
 TEST(task_queue, beside_one_broker) {
-  if (access("/usr/lib/rabbitmq/bin/rabbitmq-server", X_OK) != 0) GTEST_SKIP() << "install rabbitmq-server";
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;
   amqp::Connection watching(broker.url());
   declare_queues(watching);
@@ -219,7 +214,7 @@ std::map<std::string, int> answers_with_a_restart_in_mid_run(Broker& broker, int
 }
 
 TEST(task_queue, a_broker_that_restarts_in_mid_run_loses_no_task) {
-  if (access("/usr/lib/rabbitmq/bin/rabbitmq-server", X_OK) != 0) GTEST_SKIP() << "install rabbitmq-server";
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   Broker broker;
   // Stopped in good order: what was acknowledged is not done again.
   auto times = answers_with_a_restart_in_mid_run(broker, SIGTERM);
