@@ -8,7 +8,7 @@
 #include <csignal>
 #include <type_traits>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// Starts a child process by fork. The child calls `work` and ends with the exit code that `work` returns, or with 0 if
 /// it returns nothing; an exception ends it with exit code 3 and one line. Returns the child's process id.

@@ -33,8 +33,8 @@ inline void check(int error, std::string_view call, std::string_view file, int l
   if (error == MPI_SUCCESS) return;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  cookbook::complain(fmt::format("rank {}: {}: {} ({}:{})", rank, call.substr(0, call.find('(')), error_text(error),
-                                 file.substr(file.rfind('/') + 1), line));
+  cookbook::print_error(fmt::format("rank {}: {}: {} ({}:{})", rank, call.substr(0, call.find('(')), error_text(error),
+                                    file.substr(file.rfind('/') + 1), line));
   MPI_Abort(MPI_COMM_WORLD, 3);
   std::_Exit(3);  // not reached; MPI_Abort is not declared as one that does not return
 }
@@ -54,14 +54,14 @@ class Session {
     CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
     CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
     if (granted < threads) {
-      if (rank_ == 0) cookbook::complain("this MPI library does not let several threads call it at a time");
+      if (rank_ == 0) cookbook::print_error("this MPI library does not let several threads call it at a time");
       MPI_Finalize();
       std::exit(3);
     }
     if (ranks_ >= needed) return;
     if (rank_ == 0) {
-      cookbook::complain(fmt::format("{} ranks are needed, here are {}; start it with mpirun -n {} {}", needed, ranks_,
-                                     needed, cookbook::program_name()));
+      cookbook::print_error(fmt::format("{} ranks are needed, here are {}; start it with mpirun -n {} {}", needed,
+                                        ranks_, needed, cookbook::program_name()));
     }
     MPI_Finalize();
     std::exit(2);
@@ -102,7 +102,7 @@ class Session {
 
   /// Waits until all ranks have called it. MPI_Barrier keeps a core busy meanwhile; this one sleeps and looks every
   /// millisecond, so that ranks with nothing to do take no time from those that are measured.
-  void meet_asleep() const {
+  void sleeping_barrier() const {
     MPI_Request barrier;
     CHECK_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
     for (;;) {
@@ -115,8 +115,8 @@ class Session {
 
   /// What main returns when the ranks cannot do what is asked for: rank 0 says why, and all end with exit code 2.
   /// Called by all.
-  int refuse(std::string_view why) const {
-    if (rank_ == 0) cookbook::complain(why);
+  int usage_error(std::string_view why) const {
+    if (rank_ == 0) cookbook::print_error(why);
     return 2;
   }
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// A T in memory that this process shares with every child that it starts by fork from now on: what one of them writes,
 /// all of them see. The memory has no name, and the system frees it when the last process that uses it has ended.

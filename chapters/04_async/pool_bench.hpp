@@ -55,9 +55,9 @@ inline void by_task_group(int workers, int tasks, Count& count) {
 
 /// A row whose run(workers, tasks, count) is timed, in seconds; adds 1 to `wrong` whenever not exactly `tasks` tasks
 /// have run.
-inline cookbook::Row pool_row(const std::string& name, int workers, int tasks, void (*run)(int, int, Count&),
-                              long& wrong) {
-  return cookbook::Row(name, tasks, [&wrong, workers, tasks, run] {
+inline cookbook::Benchmark pool_row(const std::string& name, int workers, int tasks, void (*run)(int, int, Count&),
+                                    long& wrong) {
+  return cookbook::Benchmark(name, tasks, [&wrong, workers, tasks, run] {
     // The threads of the row before may still look for work; without this pause they would take time from this one.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     Count done;

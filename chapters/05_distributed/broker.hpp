@@ -18,8 +18,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 /// Starts a broker in the constructor, which takes seconds, and ends it in the destructor. It listens on the loop-back
 /// address at a port that the system chooses, and has all its files in a temporary folder. Any user may start one.
@@ -32,7 +32,7 @@ class Broker {
   /// Ends the program with exit code 77 if RabbitMQ is not installed. Throws std::runtime_error if it does not start.
   Broker() {
     if (!installed()) {
-      cookbook::complain("skipped: RabbitMQ is not installed (package rabbitmq-server)");
+      cookbook::print_error("skipped: RabbitMQ is not installed (package rabbitmq-server)");
       std::exit(77);
     }
     int ends[2];

@@ -184,7 +184,7 @@ inline Result read_result(const amqp::Message& message) {
 /// declares its queues without dead letters, and another declaration of the same queue would be refused. So the worker
 /// moves the message itself.)
 inline void keep_aside(amqp::Connection& broker, const amqp::Delivery& message, const TaskError& why) {
-  cookbook::complain(one_line(fmt::format("message moved to {}: {}: {}", dead_letters, why.type, why.what())));
+  cookbook::print_error(one_line(fmt::format("message moved to {}: {}: {}", dead_letters, why.type, why.what())));
   json::object headers = to_json(message.headers);
   headers["rejected-because"] = why.what();
   try {

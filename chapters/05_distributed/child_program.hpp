@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 /// The path of the program `name` in the folder of this one.
 inline std::string beside_this_program(const std::string& name) {
@@ -142,7 +142,7 @@ class ChildProcess {
   }
 
   [[noreturn]] static void give_up(const std::string& awaited) {
-    cookbook::complain("a child ended, or was silent for 30 s, before it said " + awaited);
+    cookbook::print_error("a child ended, or was silent for 30 s, before it said " + awaited);
     std::_Exit(3);
   }
 
@@ -166,7 +166,7 @@ class ChildProgram : public ChildProcess {
               argv.push_back(nullptr);
               in_child();
               execvp(argv[0], argv.data());
-              cookbook::complain("cannot start " + words[0]);
+              cookbook::print_error("cannot start " + words[0]);
               _exit(127);
             },
             errors_too) {}

@@ -24,7 +24,7 @@ inline void check(int error, std::string_view call) {
   int rank = 0, length = 0;
   MPI_Error_string(error, text, &length);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  cookbook::complain(fmt::format("rank {}: {}: {}", rank, call.substr(0, call.find('(')), text));
+  cookbook::print_error(fmt::format("rank {}: {}: {}", rank, call.substr(0, call.find('(')), text));
   MPI_Abort(MPI_COMM_WORLD, 3);
   std::_Exit(3);  // not reached; MPI_Abort is not declared as one that does not return
 }
@@ -52,7 +52,7 @@ class Session {
 
   /// Waits until all ranks have called it. MPI_Barrier keeps a core busy meanwhile; this one sleeps and looks every
   /// millisecond, so that ranks with nothing to do take no time from those that work.
-  void meet_asleep() const {
+  void sleeping_barrier() const {
     MPI_Request barrier;
     CHECK_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
     for (int all_here = 0;;) {

@@ -66,7 +66,7 @@ inline std::optional<Text> open_text(const mpi::Session& session, const std::str
   int first_failed = 0;
   CHECK_MPI(MPI_Allreduce(&failed_here, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
   if (first_failed == session.ranks()) return Text(std::move(stream), session.ranks());
-  if (first_failed == session.rank()) cookbook::complain("--file: no file that can be read: " + file);
+  if (first_failed == session.rank()) cookbook::print_error("--file: no file that can be read: " + file);
   return std::nullopt;
 }
 

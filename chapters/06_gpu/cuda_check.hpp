@@ -22,7 +22,7 @@ constexpr int skipped = 77;
 
 /// Ends the program with exit code 3; `error` is CUDA's own text.
 [[noreturn]] inline void refused(std::string_view call, std::string_view error, std::string_view file, int line) {
-  cookbook::complain(fmt::format("{}: {} ({}:{})", call, error, file.substr(file.rfind('/') + 1), line));
+  cookbook::print_error(fmt::format("{}: {} ({}:{})", call, error, file.substr(file.rfind('/') + 1), line));
   std::exit(3);
 }
 
@@ -38,8 +38,8 @@ inline bool device_found() {
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) {
     int driver = 0;  // stays 0 if there is none; CUDA then calls the driver "insufficient"
     const bool known = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
-    cookbook::complain(fmt::format("skipped, no CUDA device: {}",
-                                   known ? cudaGetErrorString(error) : "no NVIDIA driver is installed"));
+    cookbook::print_error(fmt::format("skipped, no CUDA device: {}",
+                                      known ? cudaGetErrorString(error) : "no NVIDIA driver is installed"));
     return false;
   }
   CUDA_CHECK(error);

@@ -43,7 +43,7 @@ class EventTimer {
 /// A row of a measurement whose `work()` queues kernels on the default stream. For work that takes 50 us and more:
 /// below that, the host cannot queue kernels as fast as the device runs them, and a graph_row is right.
 template <typename Work>
-cookbook::Row timed_row(std::string name, double amount, Work work) {
+cookbook::Benchmark timed_row(std::string name, double amount, Work work) {
   return {std::move(name), amount, [work = std::move(work)]() mutable {
             EventTimer timer;
             timer.start();
@@ -56,7 +56,7 @@ cookbook::Row timed_row(std::string name, double amount, Work work) {
 /// which the device then runs without the host. The row's time is that of one repetition. All that `work` calls must be
 /// allowed during a capture: no allocation, no waiting.
 template <typename Work>
-cookbook::Row graph_row(std::string name, double amount, Work work, int repeats = 20) {
+cookbook::Benchmark graph_row(std::string name, double amount, Work work, int repeats = 20) {
   struct Graph {
     Graph(Work& work, int repeats) {
       CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

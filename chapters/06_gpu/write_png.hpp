@@ -18,6 +18,6 @@ inline void write_png(const std::string& file, const std::vector<unsigned char>&
   image.height = static_cast<png_uint_32>(shades.size()) / image.width;
   image.format = PNG_FORMAT_GRAY;
   if (png_image_write_to_file(&image, file.c_str(), 0, shades.data(), 0, nullptr)) return;
-  cookbook::complain(fmt::format("{}: {}", file, image.message));
+  cookbook::print_error(fmt::format("{}: {}", file, image.message));
   std::exit(3);
 }

@@ -54,7 +54,7 @@ inline std::string error_text(cl_int error) {
 }
 
 [[noreturn]] inline void refused(const cl::Error& error, std::string_view file, int line) {
-  cookbook::complain(
+  cookbook::print_error(
       fmt::format("{}: {} ({}:{})", error.what(), error_text(error.err()), file.substr(file.rfind('/') + 1), line));
   std::exit(3);
 }
@@ -107,7 +107,7 @@ inline std::optional<cl::Device> chosen_device(std::size_t number) {
   const std::vector<cl::Device> found = devices();
   if (found.empty()) return std::nullopt;
   if (number >= found.size()) {
-    cookbook::complain(fmt::format("--device {}: there are {}, numbered from 0", number, found.size()));
+    cookbook::print_error(fmt::format("--device {}: there are {}, numbered from 0", number, found.size()));
     std::exit(2);
   }
   return found[number];
@@ -115,7 +115,7 @@ inline std::optional<cl::Device> chosen_device(std::size_t number) {
 
 /// The exit code of a program without a device, skipped, after a line that says why.
 inline int without_device() {
-  cookbook::complain("skipped, no OpenCL device: install a driver, such as pocl-opencl-icd for the processor");
+  cookbook::print_error("skipped, no OpenCL device: install a driver, such as pocl-opencl-icd for the processor");
   return skipped;
 }
 
@@ -136,7 +136,7 @@ inline std::string read_kernels(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (text.view().empty()) {
-    cookbook::complain(fmt::format("cannot read kernels from {}", path));
+    cookbook::print_error(fmt::format("cannot read kernels from {}", path));
     std::exit(2);
   }
   return text.str();
@@ -150,7 +150,7 @@ inline cl::Program build(const cl::Context& context, const std::string& source) 
     program.build("-cl-std=CL1.2");
   } catch (const cl::BuildError& error) {
     for (const auto& [device, log] : error.getBuildLog()) {
-      cookbook::complain(fmt::format("the kernels do not compile for {}:\n{}", name_of(device), log));
+      cookbook::print_error(fmt::format("the kernels do not compile for {}:\n{}", name_of(device), log));
     }
     std::exit(2);
   }

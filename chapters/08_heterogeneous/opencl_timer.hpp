@@ -25,7 +25,7 @@ inline double seconds_of(const cl::Event& event) {
 
 /// A row of a measurement whose `work()` queues one command and returns its event.
 template <typename Work>
-cookbook::Row timed_row(std::string name, double amount, Work work) {
+cookbook::Benchmark timed_row(std::string name, double amount, Work work) {
   return {std::move(name), amount, [work = std::move(work)]() mutable { return seconds_of(work()); }};
 }
 

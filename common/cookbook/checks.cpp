@@ -6,7 +6,7 @@
 
 namespace cookbook {
 
-bool fault_wanted() {
+bool fault_injection_enabled() {
   const char* fault = std::getenv("COOKBOOK_FAULT");
   return fault != nullptr && std::string_view(fault) == "1";
 }

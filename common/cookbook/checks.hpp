@@ -13,13 +13,13 @@
 
 namespace cookbook {
 
-/// Whether COOKBOOK_FAULT=1 is in the environment: then every check spoils the value that it is given, and a recipe
+/// Whether COOKBOOK_FAULT=1 is in the environment: then every check corrupts the value that it is given, and a recipe
 /// whose exit code is still 0 has dropped a check. The fault test of every recipe relies on this.
-bool fault_wanted();
+bool fault_injection_enabled();
 
 /// A value that differs from `value`: the next number, the other truth, a longer text, a changed first element.
 template <typename Value>
-Value spoiled(Value value) {
+Value corrupted(Value value) {
   if constexpr (std::same_as<Value, bool>) {
     return !value;
   } else if constexpr (std::floating_point<Value>) {
@@ -27,12 +27,12 @@ Value spoiled(Value value) {
   } else if constexpr (std::is_arithmetic_v<Value>) {
     return value == std::numeric_limits<Value>::max() ? std::numeric_limits<Value>::min() : Value(value + 1);
   } else if constexpr (std::same_as<Value, std::string>) {
-    return value + " (spoiled)";
+    return value + " (corrupted)";
   } else {
     if (std::empty(value)) {
       value.resize(1);
     } else {
-      *std::begin(value) = spoiled(*std::begin(value));
+      *std::begin(value) = corrupted(*std::begin(value));
     }
     return value;
   }
@@ -48,7 +48,7 @@ class Checks {
     if constexpr (std::same_as<Value, const char*>) {
       equal(what, std::string(actual), expected);
     } else {
-      if (fault_wanted()) actual = spoiled(std::move(actual));
+      if (fault_injection_enabled()) actual = corrupted(std::move(actual));
       note(what, actual == expected, fmt::format("{}", actual), fmt::format("{}", expected));
     }
   }
@@ -57,14 +57,14 @@ class Checks {
   template <typename Number>
   void within(std::string_view what, Number actual, std::type_identity_t<Number> lowest,
               std::type_identity_t<Number> highest) {
-    if (fault_wanted()) actual = outside(lowest, highest);
+    if (fault_injection_enabled()) actual = outside(lowest, highest);
     note(what, lowest <= actual && actual <= highest, fmt::format("{}", actual),
          fmt::format("{} to {}", lowest, highest));
   }
 
   /// Checks that `holds` is true; for what no single value shows.
   void that(std::string_view what, bool holds) {
-    if (fault_wanted()) holds = false;
+    if (fault_injection_enabled()) holds = false;
     note(what, holds, holds ? "yes" : "no", "yes");
   }
 

@@ -19,14 +19,14 @@ std::string three_digits(double value) {
 
 }  // namespace
 
-void Figures::measure(const std::vector<Row>& rows, int rounds) {
-  const std::vector<Timing> timings = measure_in_turns(rows, rounds);
-  for (std::size_t i = 0; i < rows.size(); ++i) add(rows[i].name, timings[i], rows[i].amount);
+void Figures::measure(const std::vector<Benchmark>& rows, int rounds) {
+  const std::vector<Timing> timings = run_interleaved(rows, rounds);
+  for (std::size_t i = 0; i < rows.size(); ++i) add(rows[i].name, timings[i], rows[i].items_per_run);
 }
 
-void Figures::add(std::string_view name, const Timing& timing, double amount) {
+void Figures::add(std::string_view name, const Timing& timing, double items_per_run) {
   const auto figure = [&](double seconds) {
-    return (unit_.is_cost ? seconds / amount : amount / seconds) / unit_.scale;
+    return (unit_.is_cost ? seconds / items_per_run : items_per_run / seconds) / unit_.scale;
   };
   const auto [lowest, highest] = std::minmax({figure(timing.minimum), figure(timing.maximum)});
   lines_.push_back({std::string(name), figure(timing.median), lowest, highest, timing.repeats});
@@ -36,7 +36,7 @@ void Figures::percent_of(std::string_view row, std::string_view label) {
   comparisons_.push_back({std::string(row), fmt::format("of {}", label.empty() ? row : label), true});
 }
 
-void Figures::times(std::string_view row, std::string_view label) {
+void Figures::speedup_over(std::string_view row, std::string_view label) {
   comparisons_.push_back({std::string(row), fmt::format("vs {}", label.empty() ? row : label), false});
 }
 

@@ -10,8 +10,8 @@
 
 namespace cookbook {
 
-/// What a column of figures is given in: a rate (amount over time, more is better) or a cost (time over amount, less
-/// is better).
+/// What a column of figures is given in: a rate (items_per_run over time, more is better) or a cost (time over
+/// items_per_run, less is better).
 struct Unit {
   std::string name;  ///< as printed, such as "GB/s"
   double scale;      ///< one of the unit in base units, such as 1e9 for GB/s or 1e-9 for ns
@@ -31,18 +31,18 @@ class Figures {
   Figures(std::string_view title, Unit unit, std::string machine = cookbook::machine())
       : title_(title), unit_(std::move(unit)), machine_(std::move(machine)) {}
 
-  /// Measures the rows in turns (measure_in_turns) and adds them to the table.
-  void measure(const std::vector<Row>& rows, int rounds);
+  /// Measures the rows in turns (run_interleaved) and adds them to the table.
+  void measure(const std::vector<Benchmark>& rows, int rounds);
 
-  /// Adds a row: `timing` of a piece of work that handles `amount` of something (bytes, tasks, operations).
-  void add(std::string_view name, const Timing& timing, double amount);
+  /// Adds a row: `timing` of a piece of work that handles `items_per_run` of something (bytes, tasks, operations).
+  void add(std::string_view name, const Timing& timing, double items_per_run);
 
   /// Adds a column "of <label>": each row's speed as a percentage of the speed of `row`, which is in the table or comes
   /// later. The label is the row's name unless a shorter one is given.
   void percent_of(std::string_view row, std::string_view label = "");
 
   /// Adds a column "vs <label>": how many times as fast as `row` each row is.
-  void times(std::string_view row, std::string_view label = "");
+  void speedup_over(std::string_view row, std::string_view label = "");
 
   /// Prints machine, title and rows, or under --json a record per row; nothing if a check has failed, since the speed
   /// of a wrong result means nothing. Throws std::logic_error if a column compares with a row that the table does not

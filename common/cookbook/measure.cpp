@@ -18,14 +18,14 @@ Timing timing_of(std::vector<double> seconds) {
   return {seconds.front(), median, seconds.back(), static_cast<int>(seconds.size())};
 }
 
-std::vector<Timing> measure_in_turns(const std::vector<Row>& rows, int rounds) {
+std::vector<Timing> run_interleaved(const std::vector<Benchmark>& rows, int rounds) {
   if (const char* limit = std::getenv("COOKBOOK_ROUNDS")) rounds = std::clamp(std::atoi(limit), 1, rounds);
 
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::vector<double>> seconds(rows.size());
   std::mt19937 random;
-  for (const Row& row : rows) row.run();
+  for (const Benchmark& row : rows) row.run();
   for (int round = 0; round < rounds; ++round) {
     // What ran before leaves its mark, such as data in the caches. So no row always has the same one before it.
     std::shuffle(order.begin(), order.end(), random);
@@ -47,8 +47,8 @@ void require_memory(double bytes, const std::string& what) {
     available *= 1024;
   }
   if (bytes <= available) return;
-  complain(fmt::format("{} needs {:.1f} GiB of memory; {:.1f} GiB are available", what, bytes / (1 << 30),
-                       available / (1 << 30)));
+  print_error(fmt::format("{} needs {:.1f} GiB of memory; {:.1f} GiB are available", what, bytes / (1 << 30),
+                          available / (1 << 30)));
   std::exit(2);
 }
 

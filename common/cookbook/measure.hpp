@@ -31,11 +31,12 @@ struct Timing {
 Timing timing_of(std::vector<double> seconds);
 
 /// One of several ways to do a job, to be measured beside the others.
-struct Row {
+struct Benchmark {
   /// `work()` does the job once. If it returns nothing, the whole call is timed. If it returns a double, that is the
   /// time in seconds: for work that a GPU's events or another process has timed, or that begins with a preparation.
   template <typename Work>
-  Row(std::string name_, double amount_, Work work) : name(std::move(name_)), amount(amount_) {
+  Benchmark(std::string name_, double items_per_run_, Work work)
+      : name(std::move(name_)), items_per_run(items_per_run_) {
     if constexpr (std::is_void_v<std::invoke_result_t<Work&>>) {
       run = [work = std::move(work)]() mutable {
         const Stopwatch watch;
@@ -48,18 +49,18 @@ struct Row {
   }
 
   std::string name;
-  double amount;                ///< what one run handles: bytes, tasks, operations
+  double items_per_run;         ///< what one run handles: bytes, tasks, operations
   std::function<double()> run;  ///< does the job once and returns the seconds that it took
 };
 
 /// Runs every row once without measuring, and then once in each of `rounds` rounds, in an order that changes from round
 /// to round (the same order in every process, so that MPI ranks can measure together). Returns a timing per row. The
 /// environment variable COOKBOOK_ROUNDS, which the tests set, is an upper limit for the number of rounds.
-std::vector<Timing> measure_in_turns(const std::vector<Row>& rows, int rounds);
+std::vector<Timing> run_interleaved(const std::vector<Benchmark>& rows, int rounds);
 
 /// Makes the compiler believe that `value` is read here, so that it cannot remove the work that computed it.
 template <typename Value>
-inline void keep(const Value& value) {
+inline void do_not_optimize(const Value& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
 

@@ -12,15 +12,15 @@ namespace cookbook {
 namespace {
 
 /// Under mpirun every rank reads the same command line; the first one speaks for all of them.
-bool speaks() {
+bool is_root_rank() {
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
   return rank == nullptr || std::string_view(rank) == "0";
 }
 
 /// mpirun ends all ranks as soon as one has failed. So only the first one fails, when it has said why.
-[[noreturn]] void refuse(std::string_view message) {
-  if (!speaks()) std::exit(0);
-  complain(message);
+[[noreturn]] void usage_error(std::string_view message) {
+  if (!is_root_rank()) std::exit(0);
+  print_error(message);
   std::exit(2);
 }
 
@@ -32,11 +32,11 @@ Number read_number(std::string_view name, std::string_view text, Number lowest, 
   const bool whole = end == text.data() + text.size() && !text.empty();
   const bool too_large = error == std::errc::result_out_of_range;
   if (!whole || (error != std::errc{} && !too_large)) {
-    refuse(fmt::format("--{} {}: not a {}; allowed: {} to {}", name, text, kind, lowest, highest));
+    usage_error(fmt::format("--{} {}: not a {}; allowed: {} to {}", name, text, kind, lowest, highest));
   }
   // A NaN fails both comparisons, so it is refused too.
   if (too_large || !(number >= lowest && number <= highest)) {
-    refuse(fmt::format("--{} {}: out of range; allowed: {} to {}", name, text, lowest, highest));
+    usage_error(fmt::format("--{} {}: out of range; allowed: {} to {}", name, text, lowest, highest));
   }
   return number;
 }
@@ -45,15 +45,15 @@ Number read_number(std::string_view name, std::string_view text, Number lowest, 
 [[noreturn]] void report_uncaught() {
   const std::exception_ptr thrown = std::current_exception();
   if (!thrown) {
-    complain("std::terminate was called, and no exception is the reason");
+    print_error("std::terminate was called, and no exception is the reason");
     std::abort();
   }
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    complain(error.what());
+    print_error(error.what());
   } catch (...) {
-    complain("an exception of unknown type was thrown");
+    print_error("an exception of unknown type was thrown");
   }
   std::_Exit(3);
 }
@@ -117,7 +117,7 @@ void Options::add_choice(std::string_view name, std::string& value, std::string_
   parser_->take_text(name, fmt::format("{} ({})", meaning, list), "WORD", value,
                      [name = std::string(name), allowed = std::move(allowed), list, &value](const std::string& text) {
                        if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-                         refuse(fmt::format("--{} {}: unknown; allowed: {}", name, text, list));
+                         usage_error(fmt::format("--{} {}: unknown; allowed: {}", name, text, list));
                        }
                        value = text;
                      });
@@ -132,17 +132,17 @@ void Options::parse(int argc, char** argv) {
   try {
     parser_->app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    if (speaks()) print_line(parser_->app.help());
+    if (is_root_rank()) print_line(parser_->app.help());
     std::exit(0);
   } catch (const CLI::ExtrasError&) {
     const auto extras = parser_->app.remaining();
-    refuse(fmt::format("unknown option {}; allowed: {}", fmt::join(extras, " "), parser_->names()));
+    usage_error(fmt::format("unknown option {}; allowed: {}", fmt::join(extras, " "), parser_->names()));
   } catch (const CLI::ParseError& error) {
     std::string message = error.what();
     for (char& c : message) {
       if (c == '\n') c = ' ';
     }
-    refuse(fmt::format("{}; allowed: {}", message, parser_->names()));
+    usage_error(fmt::format("{}; allowed: {}", message, parser_->names()));
   }
   want_json(parser_->json);
   std::set_terminate(report_uncaught);

@@ -25,7 +25,7 @@ bool write_whole(int descriptor, std::string_view text) {
 }
 
 void write_line(std::string_view line) {
-  if (!write_whole(STDOUT_FILENO, std::string(line) + '\n')) system_refused("write to standard output");
+  if (!write_whole(STDOUT_FILENO, std::string(line) + '\n')) exit_with_errno("write to standard output");
 }
 
 }  // namespace
@@ -61,13 +61,13 @@ std::string json_number(double value) { return std::isfinite(value) ? fmt::forma
 
 std::string_view program_name() { return program_invocation_short_name; }
 
-void complain(std::string_view message) {
+void print_error(std::string_view message) {
   // Nobody is left to hear of it if standard error fails too.
   (void)write_whole(STDERR_FILENO, fmt::format("{}: {}\n", program_name(), message));
 }
 
-void system_refused(std::string_view what) {
-  complain(fmt::format("{}: {}", what, std::strerror(errno)));
+void exit_with_errno(std::string_view what) {
+  print_error(fmt::format("{}: {}", what, std::strerror(errno)));
   std::_Exit(3);
 }
 

@@ -44,9 +44,9 @@ std::string json_number(double value);
 std::string_view program_name();
 
 /// Prints "<program>: <message>" to standard error, as one line by one write.
-void complain(std::string_view message);
+void print_error(std::string_view message);
 
 /// Complains that the system refused `what`, naming the value of errno, and ends the program with exit code 3.
-[[noreturn]] void system_refused(std::string_view what);
+[[noreturn]] void exit_with_errno(std::string_view what);
 
 }  // namespace cookbook

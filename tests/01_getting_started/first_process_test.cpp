@@ -21,12 +21,12 @@ TEST(first_process, spawn_makes_a_second_process_and_exec_keeps_it) {
   EXPECT_EQ(result.captures("^caller \\d+: (.*)$"), std::vector<std::string>{"Process calling"}) << result.text();
   EXPECT_EQ(result.captures("^callee \\d+: argument: (.*)$"), std::vector<std::string>{"42"});
   EXPECT_EQ(result.captures("^callee \\d+: GREETING: (.*)$"), std::vector<std::string>{"from the caller"});
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(first_process, a_callee_that_is_not_there_is_noticed) {
   // Alone in a folder, the program finds neither caller nor callee; with a caller it finds no callee.
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string program = folder.path / "first_process";
   std::filesystem::copy(test_support::bin() + "/first_process", program);
   const auto alone = run(program);

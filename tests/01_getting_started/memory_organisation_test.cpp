@@ -15,7 +15,7 @@ TEST(memory_organisation, a_write_is_seen_by_threads_through_mapped_memory_and_b
                               "ok    i after a child process has stored to its copy: 10",
                               "ok    i after a child process has stored to mapped memory: " + value,
                               "ok    i after a child process has sent its value: " + value}));
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

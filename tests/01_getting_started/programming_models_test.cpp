@@ -32,7 +32,7 @@ TEST(programming_models, all_models_are_right_for_any_number_of_tasks) {
     EXPECT_EQ(result.captures("^ok    .*: (\\d+)$"),
               std::vector<std::string>(4, dot_product(static_cast<std::size_t>(size))))
         << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

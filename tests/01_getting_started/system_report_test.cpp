@@ -25,7 +25,7 @@ class Manifest {
   std::string path() const { return folder_.path / "recipes.tsv"; }
 
  private:
-  test_support::Folder folder_;
+  test_support::TemporaryDirectory folder_;
 };
 
 const std::string two_chapters =
@@ -54,7 +54,7 @@ TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
 
 TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
   // A library path in which every name is a text file; and only one processor may be used.
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   for (const char* name : {"libtbb.so.12", "libmpi.so.40", "librabbitmq.so.4", "libOpenCL.so.1", "libcuda.so.1"}) {
     std::ofstream(folder.path / name) << "no library";
   }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "run_together.hpp"
+#include "run_concurrently.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -42,11 +42,11 @@ TEST(atomics, with_release_and_acquire_both_threads_can_get_the_old_value) {
 }
 #endif
 
-TEST(run_together, every_task_runs_once_and_all_at_the_same_time) {
+TEST(run_concurrently, every_task_runs_once_and_all_at_the_same_time) {
   for (const int threads : {1, 2, 5}) {
     std::barrier all(threads);  // opens only if all the threads are there at once
     std::vector<std::atomic<int>> runs(threads);
-    run_together(threads, [&](int number) {
+    run_concurrently(threads, [&](int number) {
       all.arrive_and_wait();
       ++runs[number];
     });
@@ -54,9 +54,9 @@ TEST(run_together, every_task_runs_once_and_all_at_the_same_time) {
   }
 }
 
-TEST(run_together, the_time_goes_on_until_the_last_task_has_ended) {
-  const double seconds =
-      run_together(3, [](int number) { std::this_thread::sleep_for(std::chrono::milliseconds(number == 1 ? 20 : 0)); });
+TEST(run_concurrently, the_time_goes_on_until_the_last_task_has_ended) {
+  const double seconds = run_concurrently(
+      3, [](int number) { std::this_thread::sleep_for(std::chrono::milliseconds(number == 1 ? 20 : 0)); });
   EXPECT_GE(seconds, 0.02);
 }
 

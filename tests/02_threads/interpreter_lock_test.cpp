@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "cookbook/pin.hpp"
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 
 namespace {

@@ -55,7 +55,7 @@ TEST(name_thread, the_names_are_those_that_proc_shows) {
 }
 
 TEST(name_thread, an_unnamed_thread_is_called_like_the_executable) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   std::filesystem::create_symlink(test_support::bin() + "/name_thread", folder.path / "another_name");
   const auto result = run(folder.path / "another_name");
   EXPECT_TRUE(result.has_line("ok    name of a thread that main made without a name: another_name")) << result.text();

@@ -18,13 +18,13 @@
 namespace {
 
 using namespace std::chrono_literals;
-using test_support::no_hang;
 using test_support::run;
 using test_support::wait_until_asleep;
+using test_support::with_watchdog;
 
 /// Calls `wait` in a thread, `act` once that thread sleeps, and waits until `wait` has returned.
 void wake(const std::function<void()>& wait, const std::function<void()>& act) {
-  no_hang([&] {
+  with_watchdog([&] {
     std::promise<pid_t> id;
     std::jthread waiting([&] {
       id.set_value(gettid());
@@ -54,7 +54,7 @@ template <typename T>
 void stress(std::size_t capacity, int threads, long items_each) {
   RingQueue<T> queue(capacity);
   std::vector<std::atomic<int>> balance(static_cast<std::size_t>(threads * items_each));
-  no_hang([&] {
+  with_watchdog([&] {
     std::vector<std::jthread> producers, consumers;
     for (int id = 0; id < threads; ++id) {
       consumers.emplace_back([&] {
@@ -106,7 +106,7 @@ TEST(ring_queue, nothing_is_lost_or_taken_twice_by_many_of_both) {
 
 TEST(ring_queue, producers_never_get_the_same_ticket) {
   RingQueue<int> queue(400'000);  // room for all, so that the producers meet each other and nothing else
-  no_hang([&] {
+  with_watchdog([&] {
     const auto put_all = [&] {
       for (int i = 0; i < 200'000; ++i) queue.put(1);
     };
@@ -131,7 +131,7 @@ TEST(ring_queue, a_get_wakes_a_producer_that_sleeps) {
 
 TEST(ring_queue, close_wakes_all_consumers_that_sleep) {
   RingQueue<int> queue(1);
-  no_hang([&] {
+  with_watchdog([&] {
     std::vector<std::jthread> consumers;
     for (int i = 0; i < 3; ++i) consumers.emplace_back([&] { EXPECT_EQ(queue.get(), std::nullopt); });
     wake([&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });

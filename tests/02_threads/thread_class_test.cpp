@@ -73,7 +73,7 @@ TEST(thread_class, ctrl_c_ends_it_at_once) {
   const auto result = run("thread_class", {"--period-ms", "10000"}, {.interrupt_after_ms = 200});
   EXPECT_EQ(result.exit_code, -2) << result.text();
   EXPECT_FALSE(result.timed_out);
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(timer, waits_at_least_a_period_for_each_tick) {

@@ -12,8 +12,8 @@
 
 #include "02_threads/thread_performance/calls.hpp"
 #include "02_threads/thread_performance/jobs.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/pin.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -128,7 +128,7 @@ TEST(thread_performance_jobs, every_thread_reads_the_whole_file) {
 }
 
 TEST(thread_performance_jobs, a_shorter_file_gives_what_it_has_and_a_longer_one_1000_blocks) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string path = folder.path / "file";
   for (const long size : {0, 1, 1023, 1024, 1500, 2'000'000}) {
     std::ofstream(path) << std::string(size, 'x');

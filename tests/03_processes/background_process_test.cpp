@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "child.hpp"
+#include "one_shot_event.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 TEST(background_process, the_daemon_is_ended_and_the_other_child_is_waited_for) {
   const auto result = run("background_process", {"--delay-ms", "20"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
   EXPECT_THAT(
       result.lines_with("^(Starting|Exiting)"),
       ElementsAre("Starting background_process", "Starting NO_background_process", "Exiting NO_background_process"))
@@ -56,7 +56,7 @@ TEST(start_daemon, refuses_a_daemon_s_own_children_and_no_others) {
 TEST(start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that it becomes a child of this process
   const Shared<pid_t> child;
-  Sign begun;
+  OneShotEvent begun;
   const pid_t daemon = start_daemon([&] {
     const pid_t started = fork();
     if (started != 0) {
@@ -80,7 +80,7 @@ std::vector<int> exit_codes_of_main_and_child(Start start, int signal) {
   EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the child becomes a child of this process
   const Shared<pid_t> child;
   const pid_t main_program = start_child([&] {
-    Sign begun;
+    OneShotEvent begun;
     *child = start(begun);
     begun.wait();
     if (signal != 0) raise(signal);
@@ -90,7 +90,7 @@ std::vector<int> exit_codes_of_main_and_child(Start start, int signal) {
 }
 
 TEST(start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
-  const auto start = [](const Sign& begun) {
+  const auto start = [](const OneShotEvent& begun) {
     return start_daemon([&] {
       begun.give();
       pause();
@@ -101,7 +101,7 @@ TEST(start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
 }
 
 TEST(end_with_parent, ends_a_child_that_asks_too_late) {
-  const auto start = [](const Sign& begun) {
+  const auto start = [](const OneShotEvent& begun) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child != 0) return child;
@@ -116,11 +116,11 @@ TEST(end_with_parent, ends_a_child_that_asks_too_late) {
 TEST(background_process, killed_or_interrupted_it_leaves_nothing_behind) {
   const auto killed = run("background_process", {"--delay-ms", "10000"}, {.kill_after_ms = 100});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
-  EXPECT_EQ(killed.left_behind, 0);
+  EXPECT_EQ(killed.leaked_processes, 0);
   EXPECT_TRUE(killed.lines_with("^Exiting").empty()) << killed.text();
   const auto interrupted = run("background_process", {"--delay-ms", "10000"}, {.interrupt_after_ms = 100});
   EXPECT_EQ(interrupted.exit_code, -2) << interrupted.text();
-  EXPECT_EQ(interrupted.left_behind, 0);
+  EXPECT_EQ(interrupted.leaked_processes, 0);
 }
 
 }  // namespace

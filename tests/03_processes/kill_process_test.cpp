@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "child.hpp"
-#include "sign.hpp"
+#include "one_shot_event.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -28,7 +28,7 @@ TEST(kill_process, the_exit_codes_say_how_each_child_ended) {
     EXPECT_EQ(result.lines_with("^  Starting function$").size(), 3U) << result.text();
     EXPECT_EQ(result.lines_with("^  told to end, cleaning up$").size(), 1U) << result.text();
     EXPECT_TRUE(result.lines_with("Finished function").empty()) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 
@@ -62,7 +62,7 @@ TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
 volatile std::sig_atomic_t told = 0;
 
 TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
-  Sign begun;
+  OneShotEvent begun;
   const pid_t child = start_child([&] {
     std::signal(SIGTERM, SIG_IGN);
     begun.give();
@@ -75,7 +75,7 @@ TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
 }
 
 TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
-  Sign begun;
+  OneShotEvent begun;
   const pid_t child = start_child([&] {
     std::signal(SIGTERM, [](int) { told = 1; });
     begun.give();
@@ -107,11 +107,11 @@ TEST(pidfd, never_means_another_process) {
 TEST(kill_process, its_end_leaves_no_child_behind_not_even_one_that_ignores_signals) {
   const auto killed = run("kill_process", {"--grace-ms", "60000"}, {.kill_after_ms = 300});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
-  EXPECT_EQ(killed.left_behind, 0);
+  EXPECT_EQ(killed.leaked_processes, 0);
 }
 
 TEST(kill_process_no_cleanup, removes_the_file_itself) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const auto result = run("kill_process_no_cleanup", {}, {.environment = {{"TMPDIR", folder.path}}});
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));

@@ -104,7 +104,7 @@ TEST(mpi_halo_exchange, an_interrupt_ends_all_ranks) {
   const auto result = run_ranks(3, "mpi_halo_exchange", {"--steps", "1000000"}, {.interrupt_after_ms = 400});
   EXPECT_FALSE(result.timed_out) << result.text();
   EXPECT_NE(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
 }
 
 /// Half a wave of a sine in either direction keeps its form: each step leaves the same share of it.

@@ -14,11 +14,11 @@
 namespace {
 
 using test_support::bin;
-using test_support::Folder;
 using test_support::Result;
 using test_support::run;
 using test_support::run_parts;
 using test_support::run_ranks;
+using test_support::TemporaryDirectory;
 using testing::ElementsAre;
 
 const std::string recipe =
@@ -42,7 +42,7 @@ std::vector<std::string> leftovers() {
 
 /// Runs a shell script in which $hosts is hosts.sh; nothing may be left of the hosts afterwards.
 Result with_hosts(const std::string& script) {
-  const Folder scratch;
+  const TemporaryDirectory scratch;
   const std::vector<std::string> before = leftovers();
   const auto result = run("/bin/bash", {"-c", script},
                           {.environment = {{"TMPDIR", scratch.path},
@@ -52,7 +52,7 @@ Result with_hosts(const std::string& script) {
                            .limit = std::chrono::seconds(55)});
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << "files were left behind";
   EXPECT_EQ(leftovers(), before);
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
   return result;
 }
 

@@ -37,7 +37,7 @@ TEST(mpi_one_sided, windows_tasks_and_shared_memory_are_right_for_any_number_of_
     EXPECT_TRUE(result.has_line("ok    tasks that were taken exactly once: " + text(tasks)));
     EXPECT_TRUE(result.has_line("ok    ranks that found what another rank stored directly: " + text(ranks)));
     EXPECT_TRUE(result.err.empty()) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

@@ -119,7 +119,7 @@ TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_TRUE(result.out.empty()) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: the ranks' arrays differ in length"));
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(mpi_reduce, a_root_that_does_not_exist_is_refused) {

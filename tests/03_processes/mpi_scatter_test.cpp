@@ -51,7 +51,7 @@ TEST(mpi_scatter, a_wrong_length_ends_every_rank_with_a_message_and_nobody_gets_
     EXPECT_FALSE(result.timed_out);
     EXPECT_EQ(result.exit_code, 2) << result.text();
     EXPECT_TRUE(result.out.empty()) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
     std::vector<std::string> expected;
     for (int i = 0; i < ranks; ++i) {
       expected.push_back("mpi_scatter: rank " + std::to_string(i) + ": expecting " + std::to_string(ranks) +

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "one_shot_event.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -22,7 +22,7 @@ TEST(name_process, both_start_and_exit_under_their_names_at_the_same_time) {
   const auto result = run("name_process", {"--delay-ms", "100"});
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   const auto words = result.captures("^(Starting|Exiting) ");
   EXPECT_EQ(words, (std::vector<std::string>{"Starting", "Starting", "Exiting", "Exiting"})) << result.text();
   EXPECT_THAT(result.captures("^Starting (.*)$"), UnorderedElementsAre("foo_process", "Process-2"));
@@ -97,7 +97,7 @@ TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
   const Shared<int> exited(0);
-  Sign works;
+  OneShotEvent works;
   const NamedProcess child = start_named(command_line, "foo_process", [&] {
     works.give();
     pause();
@@ -110,7 +110,7 @@ TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
 }
 
 TEST(name_process, a_command_line_with_little_room_is_cut_off) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   std::filesystem::create_symlink(test_support::bin() + "/name_process", folder.path / "np");
   const auto result = run("/bin/sh", {"-c", "cd " + folder.path.string() + "; exec ./np"});
   EXPECT_TRUE(result.has_line(R"(ok    short names in /proc: ["foo_process", "Process-2"])")) << result.text();
@@ -120,7 +120,7 @@ TEST(name_process, a_command_line_with_little_room_is_cut_off) {
 TEST(name_process, killed_it_leaves_nothing_behind) {
   const auto killed = run("name_process", {"--delay-ms", "10000"}, {.kill_after_ms = 50});
   EXPECT_EQ(killed.exit_code, -9) << killed.text();
-  EXPECT_EQ(killed.left_behind, 0);
+  EXPECT_EQ(killed.leaked_processes, 0);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "one_shot_event.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -26,7 +26,7 @@ TEST(process_class, processes_are_named_by_class_and_number_and_run_in_order) {
     EXPECT_TRUE(result.has_line("ok    processes with exit code 0: " + std::to_string(count))) << result.text();
     EXPECT_TRUE(result.has_line("ok    exit code of Adder-" + std::to_string(count + 1) + ", which adds 40 and 2: 42"))
         << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 
@@ -76,7 +76,7 @@ TEST(process, can_be_started_once_and_joined_as_often_as_one_likes) {
 
 class Sleeper : public Process {
  public:
-  explicit Sleeper(const Sign& works) : works_(works) {}
+  explicit Sleeper(const OneShotEvent& works) : works_(works) {}
   int run() override {
     works_.give();
     pause();
@@ -84,13 +84,13 @@ class Sleeper : public Process {
   }
 
  private:
-  const Sign& works_;
+  const OneShotEvent& works_;
 };
 
 bool has_children() { return waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
 TEST(process, its_destructor_leaves_no_child_behind) {
-  Sign works;
+  OneShotEvent works;
   std::unique_ptr<Process> forgotten = std::make_unique<Sleeper>(works);
   forgotten->start();
   works.wait();
@@ -100,7 +100,7 @@ TEST(process, its_destructor_leaves_no_child_behind) {
 }
 
 TEST(process, an_exception_ends_the_child_as_well) {
-  Sign works;
+  OneShotEvent works;
   try {
     Sleeper sleeper(works);
     sleeper.start();
@@ -120,7 +120,7 @@ TEST(process, says_which_signal_ended_it) {
 }
 
 TEST(process, the_names_of_all_classes_have_one_count) {
-  Sign works;
+  OneShotEvent works;
   const Sleeper sleeper(works);
   const Shared<Reporter::Report> report;
   const Reporter reporter(*report, 1);

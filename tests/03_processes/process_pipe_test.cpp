@@ -19,7 +19,7 @@ TEST(process_pipe, prints_the_ten_squares_in_order_and_the_end) {
               ElementsAre("0", "1", "4", "9", "16", "25", "36", "49", "64", "81", "End"));
   EXPECT_TRUE(result.has_line("ok    exit code of the sender: 0")) << result.text();
   EXPECT_TRUE(result.has_line("ok    exit code of the squarer: 0")) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(process_pipe, without_numbers_there_is_only_the_end) {

@@ -70,7 +70,7 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
           "a task that kills every worker: task 5: 3 workers died at it", "how often it was begun: 3"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
     }
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

@@ -55,7 +55,7 @@ TEST(process_pool, a_hundred_squares_in_order) {
   EXPECT_EQ(result.out.front(), "Pool      : 0, ..., 9801");
   EXPECT_TRUE(result.has_line("ok    map gives what a loop gives, in the same order: yes")) << result.text();
   EXPECT_TRUE(result.has_line("ok    apply_async and its callback: [64, 64]")) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
@@ -63,7 +63,7 @@ TEST(process_pool, any_number_of_workers_and_tasks_will_do) {
   for (const std::string processes : {"1", "64"}) {
     const auto result = run("process_pool", {"--processes", processes, "--items", "1"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
   // More than fit into the queues at once.
   const auto result = run("process_pool", {"--items", "200000"});
@@ -153,11 +153,11 @@ TEST(process_pool, the_destructor_finishes_what_has_been_submitted) {
 }
 
 TEST(process_pool, the_workers_end_with_the_program) {
-  for (const test_support::Setting& setting :
-       {test_support::Setting{.interrupt_after_ms = 100}, test_support::Setting{.kill_after_ms = 100}}) {
+  for (const test_support::RunOptions& setting :
+       {test_support::RunOptions{.interrupt_after_ms = 100}, test_support::RunOptions{.kill_after_ms = 100}}) {
     const auto result = run("process_pool_bench", {"--tasks", "10000000", "--rounds", "100"}, setting);
     EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

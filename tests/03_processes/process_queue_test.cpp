@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "child.hpp"
+#include "one_shot_event.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -18,7 +18,7 @@ using test_support::run;
 
 /// A queue that is wrong may hang. The limit is shorter than that of ctest, so that the program does not outlive its
 /// test.
-const test_support::Setting in_time = {.limit = std::chrono::seconds(5)};
+const test_support::RunOptions in_time = {.limit = std::chrono::seconds(5)};
 
 const std::string put = "^producer-1 put (\\d+)$";
 const std::string taken = "^consumer-2 took (\\d+)$";
@@ -26,7 +26,7 @@ const std::string taken = "^consumer-2 took (\\d+)$";
 TEST(process_queue, ten_items_come_out_in_the_order_in_which_they_went_in) {
   const auto result = run("process_queue", {"--unit-ms", "1"}, in_time);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   const auto items = result.captures(put);
   EXPECT_EQ(items, (std::vector<std::string>{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}));
   EXPECT_EQ(result.captures(taken), items) << result.text();
@@ -41,7 +41,7 @@ TEST(process_queue, without_items_it_ends_whether_the_sentinel_comes_before_the_
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.out.front(), "consumer-2: the queue is empty");
     EXPECT_TRUE(result.has_line("ok    items taken: 0")) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 
@@ -74,11 +74,11 @@ TEST(process_queue_timing, the_queue_grows_to_seven_items_if_the_consumer_is_thr
 }
 
 TEST(process_queue, killed_or_interrupted_it_leaves_nothing_behind) {
-  for (const test_support::Setting& setting :
-       {test_support::Setting{.interrupt_after_ms = 100}, test_support::Setting{.kill_after_ms = 100}}) {
+  for (const test_support::RunOptions& setting :
+       {test_support::RunOptions{.interrupt_after_ms = 100}, test_support::RunOptions{.kill_after_ms = 100}}) {
     const auto result = run("process_queue", {"--unit-ms", "1000"}, setting);
     EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 
@@ -170,7 +170,7 @@ TEST(shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_con
 
 TEST(shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue_holds_up_nobody) {
   const Shared<SharedQueue<int, 4>> queue;
-  Sign has_put;
+  OneShotEvent has_put;
   const pid_t producer = start_child([&] {
     queue->put(1);
     has_put.give();
@@ -186,7 +186,7 @@ TEST(shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue
 
 TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
   const Shared<SharedQueue<int, 4>> queue;
-  Sign has_taken;
+  OneShotEvent has_taken;
   const pid_t consumer = start_child([&] {
     queue->get();
     has_taken.give();
@@ -205,7 +205,7 @@ TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
 }
 
 TEST(shared_queue, cannot_be_destroyed_after_a_consumer_was_killed_in_get) {
-  Sign destroys;
+  OneShotEvent destroys;
   const pid_t owner = start_child([&] {
     const Shared<SharedQueue<int, 4>> queue;
     const pid_t consumer = start_child([&] { queue->get(); });

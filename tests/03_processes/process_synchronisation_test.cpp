@@ -39,7 +39,7 @@ TEST(process_synchronisation, the_primitives_hold_whatever_the_number_of_process
                                    "event: changes made before it was set: 0", "lock: changes that were lost: 0"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
     }
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
 }
@@ -145,11 +145,11 @@ TEST(process_synchronisation, by_a_condition_processes_take_turns_whatever_order
 }
 
 TEST(process_synchronisation, ctrl_c_and_a_kill_leave_nothing_behind) {
-  for (const test_support::Setting& setting :
-       {test_support::Setting{.interrupt_after_ms = 100}, test_support::Setting{.kill_after_ms = 100}}) {
+  for (const test_support::RunOptions& setting :
+       {test_support::RunOptions{.interrupt_after_ms = 100}, test_support::RunOptions{.kill_after_ms = 100}}) {
     const auto result = run("process_synchronisation", {"--workers", "32", "--rounds", "1000000"}, setting);
     EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

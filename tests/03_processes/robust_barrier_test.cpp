@@ -31,7 +31,7 @@ TEST(robust_barrier, three_pass_and_a_death_breaks_it) {
     EXPECT_TRUE(result.has_line("ok    three that meet again and again: [\"passed\", \"passed\", \"passed\"]"));
     EXPECT_TRUE(result.has_line("ok    the second is killed with the lock: [\"broken\", \"killed\", \"broken\"]"));
     EXPECT_TRUE(result.has_line("ok    the second is killed on its way: [\"broken\", \"killed\", \"broken\"]"));
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

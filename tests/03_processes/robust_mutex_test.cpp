@@ -30,7 +30,7 @@ TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
     EXPECT_TRUE(result.has_line("ok    both accounts: [" + std::to_string(60 - processes) + ", " +
                                 std::to_string(40 + processes) + "]"))
         << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

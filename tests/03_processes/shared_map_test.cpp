@@ -24,7 +24,7 @@ TEST(shared_map, any_number_of_workers_lose_nothing) {
     EXPECT_TRUE(result.has_line("ok    the map is there after a reader was killed with the lock: yes"));
     EXPECT_TRUE(result.has_line("ok    a call is refused after a worker was killed within a change: yes"));
     EXPECT_TRUE(result.has_line("ok    a key too many is refused, and the others stay: yes")) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

@@ -27,7 +27,7 @@ TEST(shared_state, ten_workers_write_and_the_results_are_in_the_order_of_the_key
   EXPECT_EQ(lines, expected);
   EXPECT_TRUE(result.has_line("Results: {0: 0, 1: 2, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14, 8: 16, 9: 18}"));
   EXPECT_TRUE(result.has_line("ok    the same pairs as in one process: yes")) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(shared_state, get_and_set_lose_a_change_and_add_loses_none) {
@@ -136,11 +136,11 @@ TEST(shared_state, a_client_that_waits_for_its_answer_is_told_when_the_manager_i
 }
 
 TEST(shared_state, manager_and_workers_end_with_the_program) {
-  for (const test_support::Setting& setting :
-       {test_support::Setting{.interrupt_after_ms = 100}, test_support::Setting{.kill_after_ms = 100}}) {
+  for (const test_support::RunOptions& setting :
+       {test_support::RunOptions{.interrupt_after_ms = 100}, test_support::RunOptions{.kill_after_ms = 100}}) {
     const auto result = run("shared_state", {"--changes", "10000", "--workers", "64"}, setting);
     EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 

@@ -35,7 +35,7 @@ Lines round(const test_support::Result& result, const std::string& heading) {
 TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together_if_joined_after_it) {
   const auto result = run("spawn_process");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   Lines five;
   for (int number = 0; number < 5; ++number) five.push_back("called function in process: " + std::to_string(number));
   for (const std::string way : {"fork", "posix_spawn"}) {  // the same output by both
@@ -154,7 +154,7 @@ TEST(spawn_process_child, takes_a_number_and_starts_nothing) {
   const auto result = run("spawn_process_child", {"--number=9"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, ElementsAre("called function in process: 9"));
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   for (const std::string wrong : {"--number=", "--number=x", "--number=1x", "1", "--number=-1", "--number=10"}) {
     const auto refused = run("spawn_process_child", {wrong});
     EXPECT_EQ(refused.exit_code, 2) << refused.text();
@@ -164,7 +164,7 @@ TEST(spawn_process_child, takes_a_number_and_starts_nothing) {
 }
 
 TEST(spawn_process, without_its_child_program_it_says_so) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::filesystem::path copy = folder.path / "spawn_process";
   std::filesystem::copy_file(test_support::bin() + "/spawn_process", copy);
   const auto result = run(copy);
@@ -180,7 +180,7 @@ TEST(spawn_process_no_guard, each_child_starts_five_more) {
   EXPECT_EQ(result.lines_with("^a child of generation 1$").size(), 5U) << result.text();
   EXPECT_EQ(result.lines_with("^a child of generation 2$").size(), 25U) << result.text();
   EXPECT_EQ(result.out.back(), "30 children instead of 5");
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(echo_server, clients_that_break_off_or_never_read_hold_up_nobody) {
 TEST(echo_server, ctrl_c_ends_it_at_once) {
   const auto result = run("echo_server", {"--messages", "100000"}, {.interrupt_after_ms = 50});
   EXPECT_EQ(result.exit_code, -2);
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/background_process.hpp"
 #include "support/run.hpp"
-#include "support/serving.hpp"
 
 namespace {
 
@@ -24,7 +24,7 @@ TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
   for (const std::string workers : {"1", "3", "10", "40"}) {
     const auto result = run("executors", {"--workers", workers, "--steps", "1000"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_EQ(result.captures("^(.*): [0-9.]+ ms$"),
               (std::vector<std::string>{"one after another", workers + " processes", workers + " threads",
                                         "oneTBB, " + workers + " threads at most"}));
@@ -51,7 +51,7 @@ TEST(executors, no_workers_are_refused) {
 TEST(executors, ctrl_c_ends_all_processes) {
   const auto result = run("executors", {"--steps", "1000000000", "--workers", "2"}, {.interrupt_after_ms = 100});
   EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
 }
 
 TEST(asio_thread_pool, an_exception_reaches_its_future_and_ends_no_worker) {

@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using pools::sleeping_workers;
-using test_support::no_hang;
 using test_support::run;
+using test_support::with_watchdog;
 
 TEST(fair_thread_pool, no_short_task_waits_for_a_long_one_for_any_number_of_workers_and_tasks) {
   for (const int workers : {2, 3, 8}) {
@@ -38,7 +38,7 @@ TEST(fair_thread_pool_class, all_workers_take_part_and_each_is_used_again) {
 }
 
 TEST(fair_thread_pool_class, a_task_wakes_a_worker_that_sleeps) {
-  no_hang([] {
+  with_watchdog([] {
     FairThreadPool pool(1);
     sleeping_workers(pool, 1);
     std::promise<void> ran;
@@ -81,7 +81,7 @@ TEST(fair_thread_pool_class, what_a_task_holds_is_given_back_before_the_worker_w
 }
 
 TEST(fair_thread_pool_class, workers_that_never_look_before_they_sleep_lose_no_task) {
-  no_hang([] {
+  with_watchdog([] {
     for (int round = 0; round < 50; ++round) {
       std::atomic<int> done = 0;
       {

@@ -18,7 +18,7 @@
 
 namespace pools {
 
-using test_support::no_hang;
+using test_support::with_watchdog;
 
 /// The ids of the workers of a pool, whose number is known. Returns when all of them sleep.
 template <typename Pool>
@@ -43,7 +43,7 @@ std::set<pid_t> sleeping_workers(Pool& pool, int workers) {
 
 template <typename Pool>
 void all_workers_take_part_and_each_is_used_again() {
-  no_hang([] {
+  with_watchdog([] {
     Pool pool(3);
     const std::set<pid_t> first = sleeping_workers(pool, 3);
     EXPECT_EQ(first.size(), 3U);
@@ -54,7 +54,7 @@ void all_workers_take_part_and_each_is_used_again() {
 
 template <typename Pool>
 void each_of_several_tasks_wakes_one_more_worker() {
-  no_hang([] {
+  with_watchdog([] {
     Pool pool(3);
     for (int round = 0; round < 50; ++round) sleeping_workers(pool, 3);  // its tasks wait for each other
   });
@@ -62,7 +62,7 @@ void each_of_several_tasks_wakes_one_more_worker() {
 
 template <typename Pool>
 void no_task_waits_behind_a_long_one_while_a_worker_is_idle() {
-  no_hang([] {
+  with_watchdog([] {
     for (const int workers : {2, 4}) {
       Pool pool(workers);
       std::promise<void> end;
@@ -114,7 +114,7 @@ void the_destructor_waits_for_tasks_and_for_tasks_that_these_post() {
 
 template <typename Pool>
 void the_destructor_ends_workers_that_sleep() {
-  no_hang([] {
+  with_watchdog([] {
     Pool pool(4);
     sleeping_workers(pool, 4);
   });

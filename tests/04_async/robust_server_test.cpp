@@ -10,16 +10,16 @@
 #include <thread>
 #include <vector>
 
+#include "support/background_process.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
-#include "support/serving.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using test_support::Client;
 using test_support::run;
-using test_support::Serving;
+using test_support::ServerProcess;
 
 bool echoes(Client& client, const std::string& message) {
   return client.send(message) && client.receive(message.size()) == message;
@@ -87,7 +87,7 @@ TEST(robust_server, a_client_at_three_quarters_of_the_timeout_is_served) {
 }
 
 TEST(robust_server, a_client_that_ends_its_side_gets_the_rest_and_the_end) {
-  Serving server("robust_server", {"--serve", "--timeout-ms", "60000"});
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000"});
   Client client(server.port);
   client.send("bye");
   client.end_stream();
@@ -96,7 +96,7 @@ TEST(robust_server, a_client_that_ends_its_side_gets_the_rest_and_the_end) {
 }
 
 TEST(robust_server, a_slow_reader_that_moves_is_not_timed_out) {
-  Serving server("robust_server", {"--serve", "--timeout-ms", "1000"});
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "1000"});
   Client slow(server.port);
   std::string message, back;
   for (int i = 0; i < 500'000; ++i) message += static_cast<char>(i * 7 % 251);
@@ -112,7 +112,7 @@ TEST(robust_server, a_slow_reader_that_moves_is_not_timed_out) {
 }
 
 TEST(robust_server, a_client_that_never_reads_is_closed_and_costs_little) {
-  Serving server("robust_server", {"--serve", "--timeout-ms", "1000", "--max-clients", "400"});
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "1000", "--max-clients", "400"});
   const long before = server.resident();
   Client never_reads(server.port);
   never_reads.flood();
@@ -123,7 +123,7 @@ TEST(robust_server, a_client_that_never_reads_is_closed_and_costs_little) {
 }
 
 TEST(robust_server, one_client_too_many_is_rejected_and_the_others_are_served) {
-  Serving server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "5"});
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "5"});
   std::vector<Client> clients;
   for (int i = 0; i < 5; ++i) {
     clients.emplace_back(server.port);
@@ -137,7 +137,7 @@ TEST(robust_server, one_client_too_many_is_rejected_and_the_others_are_served) {
 }
 
 TEST(robust_server, resets_do_not_hurt_it) {
-  Serving server("robust_server", {"--serve"});
+  ServerProcess server("robust_server", {"--serve"});
   for (int i = 0; i < 100; ++i) {
     Client client(server.port);
     client.send("hello");
@@ -148,7 +148,7 @@ TEST(robust_server, resets_do_not_hurt_it) {
 }
 
 TEST(robust_server, ctrl_c_ends_it_at_once) {
-  Serving server("robust_server", {"--serve", "--timeout-ms", "86400000"});
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
   Client client(server.port);
   ASSERT_TRUE(echoes(client, "there?"));
   server.send_signal(SIGINT);
@@ -159,7 +159,7 @@ TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_proces
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  Serving server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "100"}, 24);
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "100"}, 24);
   std::vector<Client> clients;
   for (int i = 0; i < 40; ++i) {
     clients.emplace_back(server.port);

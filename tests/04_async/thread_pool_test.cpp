@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using pools::sleeping_workers;
-using test_support::no_hang;
 using test_support::run;
+using test_support::with_watchdog;
 
 TEST(thread_pool, the_program_holds_for_any_number_of_workers_and_tasks) {
   for (const int workers : {1, 3, 8}) {
@@ -36,7 +36,7 @@ TEST(thread_pool_class, all_workers_take_part_and_each_is_used_again) {
 }
 
 TEST(thread_pool_class, a_task_wakes_a_worker_that_sleeps) {
-  no_hang([] {
+  with_watchdog([] {
     ThreadPool pool(1);
     sleeping_workers(pool, 1);
     EXPECT_EQ(pool.submit([] { return 7; }).get(), 7);

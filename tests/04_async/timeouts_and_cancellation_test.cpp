@@ -136,7 +136,7 @@ TEST(timeouts_and_cancellation, ctrl_c_ends_it_at_once) {
   const auto result =
       test_support::run("timeouts_and_cancellation", {"--unit-ms", "10000"}, {.interrupt_after_ms = 100});
   EXPECT_EQ(result.exit_code, -2) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "broker.hpp"
 #include "celery_client.hpp"
 #include "child_program.hpp"
-#include "support/becomes_true.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using celery::json::object;
-using test_support::becomes_true;
+using test_support::eventually;
 using test_support::run;
 using testing::Contains;
 using testing::ElementsAre;
@@ -178,7 +178,7 @@ void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
     ++refused;
   }
   EXPECT_EQ(post(right, args, "application/x-python-serialize"), "DecodeError");
-  EXPECT_TRUE(becomes_true([&] { return posting.waiting("celery.dead") == refused + 1; }))
+  EXPECT_TRUE(eventually([&] { return posting.waiting("celery.dead") == refused + 1; }))
       << posting.waiting("celery.dead");
 
   // A task that asks to be tried again when its headers fill the frame ends with an error, too.

@@ -93,7 +93,7 @@ void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
   registry.add("t.kill_once", {"mark"}, kill_once);
   amqp::Connection watching(broker.url());
   celery::Client client(broker.url());
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
 
   // Posted with nobody there. While the worker executes the first one, the broker sends the others. So it executes all
   // of them before it acknowledges any; but the third one kills it.

@@ -24,7 +24,7 @@ TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
     EXPECT_EQ(result.captures("^host: (\\d+)$"), expected);
     EXPECT_EQ(result.lines_with("^host: the far end has disconnected$").size(), 1U);
     EXPECT_EQ(result.lines_with("^host: the channel is poisoned$").size(), 1U);
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
   }
   EXPECT_EQ(run("csp_network_channel", {"--numbers", "1000"}).exit_code, 0);
 }
@@ -32,7 +32,7 @@ TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
 TEST(csp_network_channel, nothing_is_left_when_the_program_is_killed) {
   for (const int ms : {5, 20, 60}) {
     const auto result = run("csp_network_channel", {"--numbers", "1000"}, {.kill_after_ms = ms});
-    EXPECT_EQ(result.left_behind, 0) << ms;
+    EXPECT_EQ(result.leaked_processes, 0) << ms;
   }
 }
 

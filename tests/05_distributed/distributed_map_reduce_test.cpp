@@ -59,7 +59,7 @@ TEST(distributed_map_reduce, a_worker_that_is_killed_ends_the_job_with_a_message
   EXPECT_FALSE(result.timed_out);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.text().find("rank 2"), std::string::npos) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(distributed_map_reduce_timing, three_workers_are_nearly_three_times_as_fast) {

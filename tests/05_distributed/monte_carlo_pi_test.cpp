@@ -46,7 +46,7 @@ TEST(monte_carlo_pi, a_rank_that_is_killed_ends_the_job_with_a_message) {
   EXPECT_FALSE(result.timed_out);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.text().find("rank 1"), std::string::npos) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(random_points, a_point_on_the_circle_is_not_inside) {

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 TEST(object_ring, three_servers_give_the_four_texts) {
   const auto result = run("object_ring");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(
       result.has_line(R"(ok    result: ["passed on from 1", "passed on from 2", "passed on from 3", "complete at 1"])"))
       << result.text();
@@ -36,7 +36,7 @@ TEST(object_ring, has_any_length) {
     const std::string last = std::to_string(servers);
     const auto result = run("object_ring", {"--servers", last, "--start", last});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.left_behind, 0);
+    EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_EQ(result.lines_with("forwarding the message").size(), static_cast<std::size_t>(servers));
     EXPECT_TRUE(result.has_line("server " + last + ": Back at " + last + "; the chain is closed!")) << result.text();
   }
@@ -52,8 +52,9 @@ TEST(object_ring, refuses_a_start_outside_of_the_ring) {
 
 TEST(object_ring, ctrl_c_or_a_kill_leaves_nothing_behind) {
   for (const int after_ms : {5, 30, 80}) {
-    EXPECT_EQ(run("object_ring", {"--servers", "20"}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
-    EXPECT_EQ(run("object_ring", {"--servers", "20"}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("object_ring", {"--servers", "20"}, {.interrupt_after_ms = after_ms}).leaked_processes, 0)
+        << after_ms;
+    EXPECT_EQ(run("object_ring", {"--servers", "20"}, {.kill_after_ms = after_ms}).leaked_processes, 0) << after_ms;
   }
 }
 

@@ -44,7 +44,7 @@ std::string last_word(const std::string& line) { return line.substr(line.rfind('
 TEST(remote_object, all_checks_hold_and_nothing_is_left_behind) {
   const auto result = run("remote_object", {"--visitor", "Zoë 世界"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(result.has_line("ok    called there, as called here: Hi welcome Zoë 世界")) << result.text();
   EXPECT_TRUE(result.has_line("ok    server hangs: no answer within 100 ms")) << result.text();
   EXPECT_TRUE(result.has_line("ok    server killed during a call: the other side is not there")) << result.text();
@@ -52,8 +52,8 @@ TEST(remote_object, all_checks_hold_and_nothing_is_left_behind) {
 
 TEST(remote_object, ctrl_c_or_a_kill_leaves_nothing_behind) {
   for (const int after_ms : {5, 30, 80}) {
-    EXPECT_EQ(run("remote_object", {}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
-    EXPECT_EQ(run("remote_object", {}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("remote_object", {}, {.interrupt_after_ms = after_ms}).leaked_processes, 0) << after_ms;
+    EXPECT_EQ(run("remote_object", {}, {.kill_after_ms = after_ms}).leaked_processes, 0) << after_ms;
   }
 }
 

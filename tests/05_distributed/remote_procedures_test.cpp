@@ -75,7 +75,7 @@ struct remote_procedures_session : testing::Test {
 TEST(remote_procedures, each_text_is_at_its_side_only) {
   const auto result = run("remote_procedures", {"--text", "grüße"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_THAT(result.lines_with("^at the "), ElementsAre("at the client: grüße", "at the server: hi python cookbook",
                                                          "at the server: hi from the next client"))
       << result.text();
@@ -83,8 +83,8 @@ TEST(remote_procedures, each_text_is_at_its_side_only) {
 
 TEST(remote_procedures, ctrl_c_or_a_kill_leaves_nothing_behind) {
   for (const int after_ms : {3, 10, 30}) {
-    EXPECT_EQ(run("remote_procedures", {}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
-    EXPECT_EQ(run("remote_procedures", {}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("remote_procedures", {}, {.interrupt_after_ms = after_ms}).leaked_processes, 0) << after_ms;
+    EXPECT_EQ(run("remote_procedures", {}, {.kill_after_ms = after_ms}).leaked_processes, 0) << after_ms;
   }
 }
 

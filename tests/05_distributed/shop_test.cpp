@@ -53,7 +53,7 @@ struct shop_object : testing::Test {
 TEST(shop, all_checks_hold_and_nothing_is_left_behind) {
   const auto result = run("shop", {"--clients", "3", "--deposits", "111"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(result.has_line(R"(server: ["example.shop.Shop"])")) << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    balances: ["100.00", "63.00", "50.00", "100.00"])")) << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    all accounts: ["customer-M: 100.00", "customer-R: 63.00", "everybody: 3.33"])"))
@@ -62,8 +62,8 @@ TEST(shop, all_checks_hold_and_nothing_is_left_behind) {
 
 TEST(shop, ctrl_c_or_a_kill_leaves_nothing_behind) {
   for (const int after_ms : {10, 100}) {
-    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.interrupt_after_ms = after_ms}).left_behind, 0) << after_ms;
-    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.kill_after_ms = after_ms}).left_behind, 0) << after_ms;
+    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.interrupt_after_ms = after_ms}).leaked_processes, 0) << after_ms;
+    EXPECT_EQ(run("shop", {"--deposits", "100000"}, {.kill_after_ms = after_ms}).leaked_processes, 0) << after_ms;
   }
 }
 

@@ -11,8 +11,8 @@
 
 namespace {
 
-using test_support::Folder;
 using test_support::run_ranks;
+using test_support::TemporaryDirectory;
 using testing::ElementsAre;
 
 TEST(shuffle_by_hand, the_six_sentences_whatever_the_number_of_ranks) {
@@ -22,7 +22,7 @@ TEST(shuffle_by_hand, the_six_sentences_whatever_the_number_of_ranks) {
 TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("shuffle_by_hand"); }
 
 TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   write(folder.path / "text", one_word_200000_times());
   const auto result = run_ranks(3, "shuffle_by_hand", {"--file", folder.path / "text"});
   EXPECT_THAT(list_of(result), ElementsAre("the 200000"));

@@ -9,22 +9,22 @@
 #include "05_distributed/task_queue/worker.hpp"
 #include "broker.hpp"
 #include "child_program.hpp"
-#include "support/becomes_true.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
-using test_support::becomes_true;
-using test_support::Folder;
+using test_support::eventually;
 using test_support::run;
+using test_support::TemporaryDirectory;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
 // A broker's start takes much longer on a busy machine, or with a sanitizer.
-test_support::Setting in_folder(const Folder& temporary) {
+test_support::RunOptions in_folder(const TemporaryDirectory& temporary) {
   return {.environment = {{"TMPDIR", temporary.path}}, .limit = 100s};
 }
 
@@ -44,18 +44,18 @@ TEST(execute, takes_a_name_and_two_numbers) {
 }
 
 TEST(task_queue, tasks_are_done_elsewhere_in_any_number_and_nothing_is_left_behind) {
-  const Folder temporary;
+  const TemporaryDirectory temporary;
   const auto result = run("task_queue", {"--tasks", "40", "--workers", "3"}, in_folder(temporary));
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    tasks that wait at the broker, without a worker: 40")) << result.text();
   EXPECT_TRUE(result.has_line("ok    tasks with the result 10: 40")) << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
   EXPECT_TRUE(std::filesystem::is_empty(temporary.path));
 }
 
 TEST(task_queue, a_program_that_is_killed_takes_its_broker_along) {
-  const Folder temporary;
+  const TemporaryDirectory temporary;
   // The pitfall's program, a second after its broker's folder has been made, when the broker is about to start or runs.
   const auto result = run("/bin/bash",
                           {"-c", R"("$0" & until compgen -G "$TMPDIR/rabbitmq.*/output" >/dev/null; do sleep 0.02; done
@@ -65,7 +65,7 @@ TEST(task_queue, a_program_that_is_killed_takes_its_broker_along) {
                           in_folder(temporary));
   if (result.text().find("is not installed") != std::string::npos) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 42) << "its folder is still there\n" << result.text();
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
 }
 
 TEST(task_queue, without_rabbitmq_or_with_a_wrong_address_it_ends_with_one_line) {
@@ -108,7 +108,7 @@ TEST(task_queue, beside_one_broker) {
   entry.value.value.bytes = amqp::bytes_of(filler);
   watching.publish("", "tasks", {.body = "no task", .headers = {1, &entry}});
   watching.confirm();
-  EXPECT_TRUE(becomes_true([&] { return watching.waiting("tasks.failed") == 5; })) << watching.waiting("tasks.failed");
+  EXPECT_TRUE(eventually([&] { return watching.waiting("tasks.failed") == 5; })) << watching.waiting("tasks.failed");
   EXPECT_EQ(client.result(client.post("add 5 5")), fmt::format("10 by process {}", worker));
   const std::string larger(140'000, 'h');
   entry.value.value.bytes = amqp::bytes_of(larger);

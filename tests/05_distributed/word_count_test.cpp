@@ -16,8 +16,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-using test_support::Folder;
 using test_support::run_ranks;
+using test_support::TemporaryDirectory;
 using testing::ElementsAre;
 
 TEST(word_count, the_six_sentences_whatever_the_number_of_ranks) {
@@ -27,7 +27,7 @@ TEST(word_count, the_six_sentences_whatever_the_number_of_ranks) {
 TEST(word_count, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("word_count"); }
 
 TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const auto file = folder.path / "text";
   write(file, random_text(20'000'000, 300'000, 1));
   const auto result = run_ranks(2, "word_count", {"--file", file, "--top", "1000000", "--page-mib", "1"});
@@ -39,7 +39,7 @@ TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
 }
 
 TEST(word_count, one_word_that_fills_the_text_is_counted) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   write(folder.path / "text", one_word_200000_times());
   EXPECT_THAT(list_of(run_ranks(3, "word_count", {"--file", folder.path / "text"})), ElementsAre("the 200000"));
 }
@@ -51,7 +51,7 @@ TEST(word_count, a_file_that_cannot_be_read_is_one_line_and_exit_2) { expect_unr
 TEST(word_count, a_word_without_end_is_refused) { expect_word_without_end_is_refused("word_count"); }
 
 TEST(word_count, no_files_are_left_even_if_it_is_killed) {
-  const Folder folder, scratch;
+  const TemporaryDirectory folder, scratch;
   const auto file = folder.path / "text";
   write(file, random_text(10'000'000, 300'000, 1));
   for (const int ms : {-1, 300, 600}) {
@@ -77,7 +77,7 @@ Lines words_of(const std::string& text) {
 
 TEST(count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
   const mpi::Session session;  // one rank: this test
-  const Folder scratch;
+  const TemporaryDirectory scratch;
   std::string all;
   for (int i = 0; i < 200'000; ++i) all += "a ";
   Text text(std::make_unique<std::istringstream>(all), 200'000);  // chunks of one word each

@@ -39,7 +39,7 @@ inline std::string random_text(std::size_t bytes, int different, unsigned seed) 
 }
 
 /// "word count" of each word of the file, by coreutils, ordered as the recipe does.
-inline Lines counts_of_coreutils(const test_support::Folder& folder, const std::filesystem::path& file) {
+inline Lines counts_of_coreutils(const test_support::TemporaryDirectory& folder, const std::filesystem::path& file) {
   const std::string list = folder.path / "list";
   const auto result = test_support::run(
       "/bin/sh", {"-c", "export LC_ALL=C; tr -s '[:space:]' '\\n' <" + file.string() +
@@ -67,7 +67,7 @@ inline void expect_the_six_sentences(const std::string& program, const std::stri
 
 /// The program counts a short and a long random text as coreutils do.
 inline void expect_the_counts_of_coreutils(const std::string& program) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const auto file = folder.path / "text";
   for (const auto& [bytes, different] : {std::pair{5'000U, 30}, {3'000'000U, 20'000}}) {
     write(file, random_text(bytes, different, bytes));
@@ -88,7 +88,7 @@ inline std::string one_word_200000_times() {
 }
 
 inline void expect_no_words_are_counted(const std::string& program) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   for (const std::string text : {"", " \n\t", "-- ... !", "\n"}) {
     write(folder.path / "text", text);
     const auto result = test_support::run_ranks(3, program, {"--file", folder.path / "text"});
@@ -99,7 +99,7 @@ inline void expect_no_words_are_counted(const std::string& program) {
 }
 
 inline void expect_unreadable_is_refused(const std::string& program) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   for (const std::string file : {folder.path / "none", folder.path}) {
     const auto result = test_support::run_ranks(3, program, {"--file", file});
     EXPECT_EQ(result.exit_code, 2) << result.text();
@@ -108,7 +108,7 @@ inline void expect_unreadable_is_refused(const std::string& program) {
 }
 
 inline void expect_word_without_end_is_refused(const std::string& program) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   write(folder.path / "text", std::string("one ").append(3'000'000, 'x').append(" two"));
   const auto result = test_support::run_ranks(2, program, {"--file", folder.path / "text"});
   EXPECT_EQ(result.exit_code, 3) << result.text();

@@ -29,7 +29,7 @@ TEST(cuda_fft_filter, has_blocks_for_every_pixel) {
 }
 
 TEST(cuda_fft_filter, writes_both_pictures) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string file = (folder.path / "both.png").string();
   const auto result = run("cuda_fft_filter", {"--rows", "20", "--columns", "30", "--png", file});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();

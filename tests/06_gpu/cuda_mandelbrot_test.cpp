@@ -34,7 +34,7 @@ TEST(cuda_mandelbrot, all_checks_hold_for_any_number_of_steps) {
 }
 
 TEST(cuda_mandelbrot, writes_the_picture_as_a_png) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const auto file = folder.path / "mandelbrot.png";
   const auto result = run("cuda_mandelbrot", {"--png", file.string()});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
@@ -72,7 +72,7 @@ TEST(mandelbrot, is_symmetric_and_within_the_limit) {
 }
 
 TEST(write_png, keeps_every_shade) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string file = (folder.path / "shades.png").string();
   const std::vector<unsigned char> shades = {0, 1, 2, 253, 254, 255};
   write_png(file, shades, 3);

@@ -70,7 +70,7 @@ class FakeEngine {
     }
   }
 
-  test_support::Folder folder_;
+  test_support::TemporaryDirectory folder_;
   std::mutex mutex_;
   std::map<std::string, Answer> answers_;
   std::map<std::string, long> asked_;
@@ -175,7 +175,7 @@ TEST(container_engine, loads_an_image_once_and_tells_why_the_engine_runs_nothing
                    {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
                    {"POST /v1.40/containers/c1/start", {500, R"({"message":"crun: Operation not permitted"})"}},
                    {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   std::ofstream(folder.path / "a.tar") << "an archive";
   const std::vector<std::string> arguments = {"--socket", fake.path(), "--archive", folder.path / "a.tar"};
   for (int round = 1; round <= 2; ++round) {
@@ -208,7 +208,7 @@ TEST(container_engine, says_that_there_is_no_engine) {
 
 TEST(container_engine, runs_with_the_engine_of_this_machine_and_leaves_nothing_behind) {
   const auto result = test_support::run_parts("07_cloud/container_engine", {}, {.limit = std::chrono::seconds(50)});
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
   if (result.exit_code == 77) GTEST_SKIP() << (result.out.empty() ? result.text() : result.out.back());
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    the first container says: Hello World!")) << result.text();

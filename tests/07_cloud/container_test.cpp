@@ -20,7 +20,7 @@ const std::filesystem::path recipe =
     std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/07_cloud/container";
 
 TEST(image, is_small_static_and_always_the_same) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const auto build = [&](const std::string& containerfile, const std::string& archive) {
     return run(recipe / "build_image.py",
                {containerfile, test_support::bin(), "localhost/greeting:1.0", folder.path / archive});
@@ -75,7 +75,7 @@ class Server : public testing::Test {
     return answer;
   }
 
-  test_support::Folder root_;
+  test_support::TemporaryDirectory root_;
   std::optional<Isolated> server_;
 };
 
@@ -129,7 +129,7 @@ TEST_F(Server, ends_with_0_at_a_signal) {
 }
 
 TEST_F(Server, a_folder_without_the_program_is_an_exit_code) {
-  const test_support::Folder empty;
+  const test_support::TemporaryDirectory empty;
   Isolated nothing(empty.path);
   siginfo_t ended;
   EXPECT_EQ(waitid(P_PID, static_cast<id_t>(nothing.process()), &ended, WEXITED | WNOWAIT), 0);
@@ -139,14 +139,14 @@ TEST_F(Server, a_folder_without_the_program_is_an_exit_code) {
 
 TEST(container, leaves_nothing_behind) {
   const auto result = test_support::run_parts("07_cloud/container");
-  EXPECT_EQ(result.left_behind, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0) << result.text();
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    files in the root directory of the first: greeting")) << result.text();
 }
 
 TEST(container, podman_builds_the_same_image_from_the_containerfile) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   std::filesystem::copy_file(test_support::bin() + "/container_greeting", folder.path / "container_greeting");
   const std::string podman = "podman --root " + folder.path.string() + "/images --runroot " + folder.path.string() +
                              "/run --storage-driver vfs ";

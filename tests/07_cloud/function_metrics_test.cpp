@@ -35,7 +35,7 @@ TEST(function_metrics, counts_are_exact_for_any_number_of_threads) {
 }
 
 TEST(function_metrics, prometheus_reads_the_page) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string file = folder.path / "page";
   ASSERT_EQ(run("function_metrics", {"--calls", "20", "--file", file}).exit_code, 0);
   const std::string page = test_support::text_of(file);

@@ -27,11 +27,11 @@ TEST(serverless_function, shows_result_log_and_summary) {
   EXPECT_TRUE(result.has_line("key2 = \"b\""));
   EXPECT_TRUE(result.has_line("key3 = {}"));
   EXPECT_EQ(result.lines_with("^REPORT RequestId: \\S+ Duration: [\\d.]+ ms Billed Duration: \\d+ ms$").size(), 1U);
-  EXPECT_EQ(result.left_behind, 0);
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST(serverless_function, leaves_no_program_behind_when_it_is_killed) {
-  EXPECT_EQ(run("serverless_function", {"--timeout-ms", "10000"}, {.kill_after_ms = 300}).left_behind, 0);
+  EXPECT_EQ(run("serverless_function", {"--timeout-ms", "10000"}, {.kill_after_ms = 300}).leaked_processes, 0);
 }
 
 TEST(emulator, the_log_of_a_call_has_its_lines_and_no_others) {
@@ -116,7 +116,7 @@ TEST(bootstrap, says_that_a_platform_must_start_it) {
 }
 
 TEST(package, has_one_program_that_runs_without_libraries) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const std::string source = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() /
                              "chapters/07_cloud/serverless_function/package.sh";
   const std::string zip = folder.path / "function.zip";

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "07_cloud/web_application/routes.hpp"
+#include "support/background_process.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
-#include "support/serving.hpp"
 
 namespace {
 
 using namespace std::string_literals;
 using test_support::Client;
 using test_support::run;
-using test_support::Serving;
+using test_support::ServerProcess;
 
 const std::string greeting = "200 Hello from Flask!";
 
@@ -66,7 +66,7 @@ Reply visit(unsigned short port, const std::string& text) {
 
 /// A server that all tests share which neither end it nor count its connections.
 unsigned short shared_server() {
-  static const Serving server("web_application", {"--serve"});
+  static const ServerProcess server("web_application", {"--serve"});
   return server.port;
 }
 
@@ -149,7 +149,7 @@ TEST(web_application, bodies_and_heads_have_limits) {
 }
 
 TEST(web_application, a_head_without_end_costs_no_processor_time) {
-  Serving server("web_application", {"--serve", "--timeout-ms", "60000"});
+  ServerProcess server("web_application", {"--serve", "--timeout-ms", "60000"});
   std::vector<Client> clients;
   for (int i = 0; i < 4; ++i) {
     Client& client = clients.emplace_back(server.port);
@@ -201,7 +201,7 @@ TEST(web_application, only_clients_of_http_1_1_are_told_to_continue) {
 }
 
 TEST(web_application, a_client_that_asks_and_never_reads_costs_little_and_is_disconnected) {
-  Serving server("web_application", {"--serve", "--timeout-ms", "1000"});
+  ServerProcess server("web_application", {"--serve", "--timeout-ms", "1000"});
   const long before = server.resident();
   Client client(server.port);
   std::string many;
@@ -212,7 +212,7 @@ TEST(web_application, a_client_that_asks_and_never_reads_costs_little_and_is_dis
 }
 
 TEST(web_application, a_thousand_clients_at_once_are_answered_and_cost_little) {
-  const Serving server("web_application", {"--serve"});
+  const ServerProcess server("web_application", {"--serve"});
   const rlimit files = {4096, 4096};
   setrlimit(RLIMIT_NOFILE, &files);
   const long before = server.resident();
@@ -224,7 +224,7 @@ TEST(web_application, a_thousand_clients_at_once_are_answered_and_cost_little) {
 }
 
 TEST(web_application, resets_and_silence_do_not_hurt_it) {
-  const Serving server("web_application", {"--serve", "--timeout-ms", "1000"});
+  const ServerProcess server("web_application", {"--serve", "--timeout-ms", "1000"});
   for (int i = 0; i < 100; ++i) {
     Client client(server.port);
     client.send(request("GET", "/"));
@@ -245,7 +245,7 @@ TEST(web_application, without_file_descriptors_new_clients_wait_and_are_served_l
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  const Serving server("web_application", {"--serve"}, 24);
+  const ServerProcess server("web_application", {"--serve"}, 24);
   std::vector<Client> clients;
   for (int i = 0; i < 40; ++i) clients.emplace_back(server.port);
   for (Client& client : clients) client.send(request("GET", "/"));
@@ -255,7 +255,7 @@ TEST(web_application, without_file_descriptors_new_clients_wait_and_are_served_l
 }
 
 /// Waits until the server has noticed a signal, and accepts nobody any more.
-void wait_until_closed(const Serving& server) {
+void wait_until_closed(const ServerProcess& server) {
   try {
     for (;;) const Client client(server.port);
   } catch (const std::system_error&) {
@@ -265,7 +265,7 @@ void wait_until_closed(const Serving& server) {
 
 TEST(web_application, both_signals_drain_it) {
   for (const int signal : {SIGTERM, SIGINT}) {
-    Serving server("web_application", {"--serve", "--timeout-ms", "60000"});
+    ServerProcess server("web_application", {"--serve", "--timeout-ms", "60000"});
     Client half(server.port), idle(server.port), kept(server.port);
     kept.send(request("GET", "/"));
     EXPECT_EQ(receive_reply(kept).text(), greeting);
@@ -287,7 +287,7 @@ TEST(web_application, both_signals_drain_it) {
 }
 
 TEST(web_application, an_end_without_requests_waits_for_nobody) {
-  Serving server("web_application", {"--serve", "--timeout-ms", "60000"});
+  ServerProcess server("web_application", {"--serve", "--timeout-ms", "60000"});
   Client idle(server.port), kept(server.port), part(server.port);
   kept.send(request("GET", "/"));
   EXPECT_EQ(receive_reply(kept).text(), greeting);
@@ -299,7 +299,7 @@ TEST(web_application, an_end_without_requests_waits_for_nobody) {
 
 TEST(web_application, draining_ends_with_the_timeout_or_at_a_second_signal) {
   for (const bool again : {false, true}) {
-    Serving server("web_application", {"--serve", "--timeout-ms", again ? "86400000" : "1000"});
+    ServerProcess server("web_application", {"--serve", "--timeout-ms", again ? "86400000" : "1000"});
     Client half(server.port);
     half.send(request("POST", "/echo", "Content-Length: 4\r\nExpect: 100-continue\r\n"));
     EXPECT_EQ(receive_reply(half).status, 100);
@@ -311,7 +311,7 @@ TEST(web_application, draining_ends_with_the_timeout_or_at_a_second_signal) {
 }
 
 TEST(web_application, metrics_count_exactly) {
-  const Serving server("web_application", {"--serve"});
+  const ServerProcess server("web_application", {"--serve"});
   for (int i = 0; i < 7; ++i) visit(server.port, request("GET", i < 5 ? "/" : "/nowhere"));
   visit(server.port, "garbage\r\n\r\n");
   const Reply reply = visit(server.port, request("GET", "/metrics"));
@@ -338,13 +338,13 @@ TEST(web_application, the_program_visits_itself_and_a_port_in_use_is_refused) {
   const auto result = run("web_application");
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^ok    ").size(), 6U) << result.text();
-  const Serving server("web_application", {"--serve"});
+  const ServerProcess server("web_application", {"--serve"});
   EXPECT_EQ(run("web_application", {"--port", std::to_string(server.port)}).exit_code, 3);
 }
 
 TEST(web_application, curl_gets_and_sends_pages) {
   if (system("command -v curl >/dev/null") != 0) GTEST_SKIP() << "curl is not installed";
-  const Serving server("web_application", {"--serve"});
+  const ServerProcess server("web_application", {"--serve"});
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port);
   const auto curl = [&](const std::string& words) {
     std::string text;
@@ -362,7 +362,7 @@ TEST(web_application, curl_gets_and_sends_pages) {
 
 TEST(web_application, wrk_gets_nothing_but_pages) {
   if (system("command -v wrk >/dev/null") != 0) GTEST_SKIP() << "wrk is not installed: scripts/setup --peers";
-  const Serving server("web_application", {"--serve"});
+  const ServerProcess server("web_application", {"--serve"});
   const auto result = run("/usr/bin/timeout", {"--preserve-status", "--signal", "INT", "0.3", "wrk", "-t1", "-c16",
                                                "-d9s", "http://127.0.0.1:" + std::to_string(server.port) + "/"});
   EXPECT_EQ(result.lines_with("Requests/sec").size(), 1U) << result.text();

@@ -31,7 +31,7 @@ TEST(opencl_mandelbrot, all_checks_hold_for_any_number_of_steps) {
 }
 
 TEST(opencl_mandelbrot, writes_the_picture) {
-  const test_support::Folder folder;
+  const test_support::TemporaryDirectory folder;
   const auto file = folder.path / "mandelbrot.pgm";
   const auto result = run("opencl_mandelbrot", {"--pgm", file.string()});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.text();

@@ -41,7 +41,7 @@ TEST(figures, columns_compare_every_row_with_the_rows_named) {
   for (const bool cost : {false, true}) {
     Figures figures("sums", cost ? cookbook::cost("ns", 1e-9) : cookbook::rate("GB/s", 1e9));
     figures.percent_of("read");
-    figures.times("library", "lib");
+    figures.speedup_over("library", "lib");
     figures.add("read", {1, 1, 1, 3}, 1e9);
     figures.add("library", {4, 4, 4, 3}, 1e9);
     figures.add("ours", {2, 2, 2, 3}, 1e9);
@@ -55,13 +55,14 @@ TEST(figures, columns_compare_every_row_with_the_rows_named) {
 TEST(figures, a_column_that_compares_with_no_row_is_an_error) {
   Figures figures("sums", cookbook::rate("GB/s", 1e9));
   figures.add("ours", {1, 1, 1, 1}, 1);
-  figures.times("library");
+  figures.speedup_over("library");
   EXPECT_THROW(figures.print(passed()), std::logic_error);
 }
 
 TEST(figures, rows_measured_in_turns_are_in_the_table) {
   Figures figures("sums", cookbook::cost("ns", 1e-9));
-  figures.measure({cookbook::Row("fast", 10, [] { return 1e-8; }), cookbook::Row("slow", 10, [] { return 2e-8; })}, 3);
+  figures.measure(
+      {cookbook::Benchmark("fast", 10, [] { return 1e-8; }), cookbook::Benchmark("slow", 10, [] { return 2e-8; })}, 3);
   const std::string text = printed(figures, passed());
   EXPECT_THAT(text, ContainsRegex("fast +1.00 ns"));
   EXPECT_THAT(text, ContainsRegex("slow +2.00 ns"));

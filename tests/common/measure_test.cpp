@@ -12,12 +12,13 @@
 
 namespace {
 
-using cookbook::measure_in_turns;
-using cookbook::Row;
+using cookbook::Benchmark;
+using cookbook::run_interleaved;
 
 TEST(measure, rows_run_once_unmeasured_and_then_once_a_round) {
   std::string order;
-  const auto timings = measure_in_turns({Row("a", 1, [&] { order += 'a'; }), Row("b", 1, [&] { order += 'b'; })}, 20);
+  const auto timings =
+      run_interleaved({Benchmark("a", 1, [&] { order += 'a'; }), Benchmark("b", 1, [&] { order += 'b'; })}, 20);
   ASSERT_EQ(timings.size(), 2U);
   EXPECT_EQ(timings[0].repeats, 20);
   ASSERT_EQ(order.size(), 42U);
@@ -30,7 +31,7 @@ TEST(measure, rows_run_once_unmeasured_and_then_once_a_round) {
 
 TEST(measure, a_row_may_return_its_own_seconds) {
   double seconds = 0;
-  const auto timings = measure_in_turns({Row("own", 1, [&] { return seconds += 1; })}, 3);
+  const auto timings = run_interleaved({Benchmark("own", 1, [&] { return seconds += 1; })}, 3);
   EXPECT_EQ(timings[0].minimum, 2);  // the first run is the warm-up
   EXPECT_EQ(timings[0].median, 3);
   EXPECT_EQ(timings[0].maximum, 4);
@@ -38,14 +39,14 @@ TEST(measure, a_row_may_return_its_own_seconds) {
 
 TEST(measure, a_row_that_returns_nothing_is_timed) {
   const auto timings =
-      measure_in_turns({Row("sleep", 1, [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); })}, 2);
+      run_interleaved({Benchmark("sleep", 1, [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); })}, 2);
   EXPECT_GE(timings[0].minimum, 0.005);
 }
 
 TEST(measure, the_environment_limits_the_rounds) {
   setenv("COOKBOOK_ROUNDS", "2", 1);
   int runs = 0;
-  const auto timings = measure_in_turns({Row("a", 1, [&] { ++runs; })}, 20);
+  const auto timings = run_interleaved({Benchmark("a", 1, [&] { ++runs; })}, 20);
   unsetenv("COOKBOOK_ROUNDS");
   EXPECT_EQ(runs, 3);
   EXPECT_EQ(timings[0].repeats, 2);

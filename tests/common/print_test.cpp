@@ -62,7 +62,7 @@ TEST(print, system_refused_names_what_and_why) {
   EXPECT_EXIT(
       {
         errno = EADDRINUSE;
-        cookbook::system_refused("bind to port 80");
+        cookbook::exit_with_errno("bind to port 80");
       },
       testing::ExitedWithCode(3), "^[^\n]*: bind to port 80: Address already in use\n$");
 }

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 namespace test_support {
 

@@ -14,16 +14,16 @@ namespace test_support {
 
 /// An empty folder of this test's own, removed with all that is in it at the end. Throws std::system_error if it cannot
 /// be made.
-class Folder {
+class TemporaryDirectory {
  public:
-  Folder() {
+  TemporaryDirectory() {
     std::string form = std::filesystem::temp_directory_path() / "cookbook_test.XXXXXX";
     if (mkdtemp(form.data()) == nullptr) throw std::system_error(errno, std::generic_category(), "mkdtemp");
     path = form;
   }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   std::filesystem::path path;
 };

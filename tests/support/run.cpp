@@ -89,7 +89,8 @@ std::vector<std::string> Result::captures(const std::string& regex) const {
 
 std::string Result::text() const {
   std::ostringstream stream;
-  stream << "exit code " << exit_code << (timed_out ? ", timed out" : "") << ", left behind " << left_behind << '\n';
+  stream << "exit code " << exit_code << (timed_out ? ", timed out" : "") << ", left behind " << leaked_processes
+         << '\n';
   for (const std::string& line : out) stream << "  out: " << line << '\n';
   for (const std::string& line : err) stream << "  err: " << line << '\n';
   return stream.str();
@@ -98,11 +99,11 @@ std::string Result::text() const {
 std::string bin() { return COOKBOOK_BIN; }
 
 Result run_ranks(int ranks, const std::string& name, const std::vector<std::string>& arguments,
-                 const Setting& setting) {
+                 const RunOptions& setting) {
   std::vector<std::string> all = {"--quiet", "--allow-run-as-root", "--oversubscribe",
                                   "-n",      std::to_string(ranks), bin() + "/" + name};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  Setting ours = setting;
+  RunOptions ours = setting;
   // When one rank has failed, mpirun would give the others a second to end by themselves.
   ours.environment.emplace("OMPI_MCA_odls_base_sigkill_timeout", "0");
   // Where libevent, which mpirun is built on, uses epoll, it may write warnings of its own to standard error.
@@ -111,7 +112,7 @@ Result run_ranks(int ranks, const std::string& name, const std::vector<std::stri
   return run("/usr/bin/mpirun", all, ours);
 }
 
-Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const Setting& setting) {
+Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const RunOptions& setting) {
   std::vector<std::string> all = {bin()};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run(std::string(COOKBOOK_RECIPES) + "/" + folder + "/run.sh", all, setting);
@@ -128,7 +129,7 @@ const std::string opencl_drivers = [] {
 
 }  // namespace
 
-Result run(const std::string& name, const std::vector<std::string>& arguments, const Setting& setting) {
+Result run(const std::string& name, const std::vector<std::string>& arguments, const RunOptions& setting) {
   const std::string path = name.find('/') == std::string::npos ? bin() + "/" + name : name;
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -181,7 +182,8 @@ Result run(const std::string& name, const std::vector<std::string>& arguments, c
       ended = true;
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
       // What it left behind may hold the pipes open for ever. On a busy machine it takes time to end by itself.
-      result.left_behind = reap_leftovers(std::chrono::seconds(result.exit_code == 0 || result.timed_out ? 0 : 10));
+      result.leaked_processes =
+          reap_leftovers(std::chrono::seconds(result.exit_code == 0 || result.timed_out ? 0 : 10));
     }
     const auto passed = Clock::now() - start;
     if (!interrupted && passed >= std::chrono::milliseconds(setting.interrupt_after_ms)) {

@@ -15,7 +15,7 @@ namespace test_support {
 struct Result {
   int exit_code = -1;            ///< as waitpid has it; -N if signal N ended the program
   bool timed_out = false;        ///< it ran past the limit and was killed, and its whole process group with it
-  int left_behind = 0;           ///< processes that it started and that were still there when it had ended (up to ten
+  int leaked_processes = 0;      ///< processes that it started and that were still there when it had ended (up to ten
                                  ///< seconds later if it failed or was killed, since then others end them); killed
   std::vector<std::string> out;  ///< the lines of standard output
   std::vector<std::string> err;  ///< the lines of standard error
@@ -33,7 +33,7 @@ struct Result {
   std::string text() const;
 };
 
-struct Setting {
+struct RunOptions {
   std::map<std::string, std::string> environment = {};  ///< added to the test's own
   std::chrono::milliseconds limit = std::chrono::seconds(30);
   int interrupt_after_ms = -1;  ///< if not negative, the program's process group gets SIGINT after this time, as Ctrl-C
@@ -42,16 +42,16 @@ struct Setting {
 
 /// Runs the executable `name` of the build (or, with a slash in it, of that path) with `arguments`; standard input is
 /// empty. Throws std::system_error if it cannot be started.
-Result run(const std::string& name, const std::vector<std::string>& arguments = {}, const Setting& setting = {});
+Result run(const std::string& name, const std::vector<std::string>& arguments = {}, const RunOptions& setting = {});
 
 /// Runs the executable `name` of the build as so many ranks, under mpirun. They measure in one round, unless the
 /// environment of the setting says otherwise (COOKBOOK_ROUNDS).
 Result run_ranks(int ranks, const std::string& name, const std::vector<std::string>& arguments = {},
-                 const Setting& setting = {});
+                 const RunOptions& setting = {});
 
 /// Runs the run.sh of a recipe of several programs; `folder` is as in "05_distributed/task_queue".
 Result run_parts(const std::string& folder, const std::vector<std::string>& arguments = {},
-                 const Setting& setting = {});
+                 const RunOptions& setting = {});
 
 /// The folder of the build's executables.
 std::string bin();

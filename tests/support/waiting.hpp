@@ -16,7 +16,7 @@ namespace test_support {
 
 /// Runs `work`, and ends the whole test program if it has not returned after 10 seconds: a thread that sleeps for ever
 /// cannot be ended otherwise.
-inline void no_hang(const std::function<void()>& work) {
+inline void with_watchdog(const std::function<void()>& work) {
   std::promise<void> done;
   std::jthread runner([&] {
     work();

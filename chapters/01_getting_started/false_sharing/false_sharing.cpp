@@ -10,11 +10,11 @@
 
 #include <thread>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "counters.hpp"
 
 namespace {
@@ -52,13 +52,13 @@ int main(int argc, char** argv) {
   int runs = 0;
   // Each row: its name, its amount (the number of additions), and a run that returns the seconds that they took.
   const auto row = [&](const char* name, auto& counters, void (*count)(Counter&, long)) {
-    return cookbook::Row(name, static_cast<double>(counts), [&, count] {
+    return cookbook::Benchmark(name, static_cast<double>(counts), [&, count] {
       ++runs;
       return seconds_of(counters, count, counts);
     });
   };
   cookbook::Figures figures("one addition", cookbook::cost("ns", 1e-9));
-  figures.times("atomic add, two lines", "atomic, two lines");
+  figures.speedup_over("atomic add, two lines", "atomic, two lines");
   figures.measure(
       {row("atomic add, one line", together, add_atomically), row("atomic add, two lines", apart, add_atomically),
        row("load and store, one line", together, load_and_store),

@@ -18,8 +18,8 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "cookbook/print.hpp"
 #include "machine.hpp"
 #include "ring.hpp"
@@ -29,7 +29,7 @@ double nanoseconds_per_step(const Line* line) {
   for (int i = 0; i < 5; ++i) {
     const cookbook::Stopwatch watch;
     line = walk(line, steps);  // goes on where the last walk ended
-    cookbook::keep(line);
+    cookbook::do_not_optimize(line);
     shortest = std::min(shortest, watch.seconds());
   }
   return shortest / steps * 1e9;

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "machine.hpp"
 #include "ring.hpp"
 
@@ -34,11 +34,11 @@ int main(int argc, char** argv) {
     const std::span lines(memory.data(), bytes / sizeof(Line));
     join(lines);
     broken += length_of_ring(lines.data()) != lines.size();
-    const cookbook::Row row("walk", steps, [line = static_cast<const Line*>(lines.data())]() mutable {
+    const cookbook::Benchmark row("walk", steps, [line = static_cast<const Line*>(lines.data())]() mutable {
       line = walk(line, steps);
-      cookbook::keep(line);
+      cookbook::do_not_optimize(line);
     });
-    figures.add(order + ", " + bytes_text(bytes), cookbook::measure_in_turns({row}, rounds).front(), steps);
+    figures.add(order + ", " + bytes_text(bytes), cookbook::run_interleaved({row}, rounds).front(), steps);
   };
   for (std::size_t bytes = 8 << 10; bytes <= largest; bytes *= 2) {
     for (const std::size_t size : {bytes / 4 * 3, bytes}) {

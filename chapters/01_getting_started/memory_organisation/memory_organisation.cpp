@@ -17,8 +17,8 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ void wait_for(pid_t child) {
   int status = 0;
   check(waitpid(child, &status, 0), "waitpid");
   if (status == 0) return;
-  cookbook::complain("a child process has failed");
+  cookbook::print_error("a child process has failed");
   std::exit(3);
 }
 
@@ -59,7 +59,7 @@ int after_a_child(int value) {
 int after_a_child_with_mapped_memory(int value) {
   // MAP_SHARED: child processes get the same memory, not a copy. MAP_ANONYMOUS: new memory, not that of a file.
   void* const memory = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) cookbook::system_refused("mmap");
+  if (memory == MAP_FAILED) cookbook::exit_with_errno("mmap");
   int& i = *static_cast<int*>(memory);
   i = 10;
   wait_for(start_child([&] { i = value; }));

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// Ends the program with exit code 3 if not all bytes were sent or received: the other process has ended.
 inline void require_all(ssize_t done, std::size_t bytes) {
   if (done == static_cast<ssize_t>(bytes)) return;
-  cookbook::complain("the other process has ended before its message was complete");
+  cookbook::print_error("the other process has ended before its message was complete");
   std::_Exit(3);
 }
 

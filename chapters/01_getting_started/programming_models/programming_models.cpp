@@ -25,7 +25,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 #include "messages.hpp"
 
 namespace {

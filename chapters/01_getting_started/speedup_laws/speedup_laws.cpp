@@ -60,14 +60,14 @@ int main(int argc, char** argv) {
 
   int wrong = 0;
   // Rows: the loop, then the same work and more work for each number of threads. (The 1 is an amount, not used here.)
-  std::vector<cookbook::Row> rows = {{"the loop", 1, [&] { cookbook::keep(loop(units)); }}};
+  std::vector<cookbook::Benchmark> rows = {{"the loop", 1, [&] { cookbook::do_not_optimize(loop(units)); }}};
   for (const int count : counts) {
     for (const Job job : {same_work(units, serial_part), more_work(units, serial_part, count)}) {
       const Sum right = loop(job.units);
       rows.emplace_back("the job", 1, [=, &wrong] { wrong += run(job, count, unit) != right; });
     }
   }
-  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, 9);  // 9 rounds
+  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 9);  // 9 rounds
   checks.equal("runs whose sum differs from the plain loop's", wrong, 0);
 
   cookbook::println("\n{} % serial, measured", percent);

@@ -22,10 +22,10 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "cookbook/print.hpp"
 #include "manifest.hpp"
 
@@ -40,7 +40,7 @@ void row(const std::string& name, const std::string& value) { cookbook::println(
 void report_machine() {
   row("processor", fmt::format("{}; this program may use {}", cookbook::machine(), cookbook::allowed_processors()));
   hwloc_topology_t machine;  // of objects: processors, the caches around each of them, nodes of memory
-  if (hwloc_topology_init(&machine) != 0 || hwloc_topology_load(machine) != 0) cookbook::system_refused("hwloc");
+  if (hwloc_topology_init(&machine) != 0 || hwloc_topology_load(machine) != 0) cookbook::exit_with_errno("hwloc");
   std::vector<std::string> caches;  // for data, from the first hardware thread (PU) outwards, from parent to parent
   for (hwloc_obj_t object = hwloc_get_obj_by_type(machine, HWLOC_OBJ_PU, 0); object; object = object->parent) {
     if (!hwloc_obj_type_is_dcache(object->type)) continue;
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   options.add("manifest", manifest, "list of recipes that configure has written");
   options.parse(argc, argv);
   if (!std::filesystem::exists(manifest)) {
-    cookbook::complain("there is no " + manifest + "; cmake --preset default makes it");
+    cookbook::print_error("there is no " + manifest + "; cmake --preset default makes it");
     return 2;
   }
   report_machine();

@@ -14,7 +14,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "run_together.hpp"
+#include "run_concurrently.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ using enum std::memory_order;  // relaxed, acquire, release, acq_rel, seq_cst
 /// Two threads add 1 to one counter, `rounds` times each.
 int count_together(int rounds) {
   std::atomic<int> counter = 0;
-  run_together(2, [&](int) {
+  run_concurrently(2, [&](int) {
     for (int i = 0; i < rounds; ++i) counter.fetch_add(1, relaxed);  // no other data depends on the counter
   });
   return counter;  // the threads have ended, so this sees all their additions
@@ -53,7 +53,7 @@ std::vector<Message> pass_messages(int count) {
       received.push_back(messages[i]);
     }
   };
-  run_together(2, [&](int thread) { thread == 0 ? send() : receive(); });
+  run_concurrently(2, [&](int thread) { thread == 0 ? send() : receive(); });
   return received;
 }
 
@@ -74,7 +74,7 @@ int both_got_the_old_value(int rounds) {
       mine.got_old.push_back(other.value.load(load_order) < round);
     }
   };
-  run_together(2, [&](int thread) { thread == 0 ? play(left, right) : play(right, left); });
+  run_concurrently(2, [&](int thread) { thread == 0 ? play(left, right) : play(right, left); });
   int both = 0;
   for (int i = 0; i < rounds; ++i) both += left.got_old[i] && right.got_old[i];
   return both;

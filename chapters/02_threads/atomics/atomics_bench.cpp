@@ -7,10 +7,10 @@
 #include <mutex>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "run_together.hpp"
+#include "run_concurrently.hpp"
 
 int main(int argc, char** argv) {
   long operations = 1'000'000;
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   int wrong = 0;  // rows that left a wrong value in the cell
 
   // One thread. The orders are written out: GCC takes an order that it does not know at compile time for seq_cst.
-  std::vector<cookbook::Row> alone;
+  std::vector<cookbook::Benchmark> alone;
   const auto row = [&](const char* name, long expected, auto operation) {
     const auto repeat = [&cell, operations, operation] {
       cell = 0;
@@ -37,10 +37,10 @@ int main(int argc, char** argv) {
     if (cell != expected) ++wrong;
     alone.emplace_back(name, amount, repeat);
   };
-  row("loop alone", 0, [](long i) { cookbook::keep(i); });
-  row("load relaxed", 0, [&](long) { cookbook::keep(cell.load(relaxed)); });
-  row("load acquire", 0, [&](long) { cookbook::keep(cell.load(acquire)); });
-  row("load seq_cst", 0, [&](long) { cookbook::keep(cell.load(seq_cst)); });
+  row("loop alone", 0, [](long i) { cookbook::do_not_optimize(i); });
+  row("load relaxed", 0, [&](long) { cookbook::do_not_optimize(cell.load(relaxed)); });
+  row("load acquire", 0, [&](long) { cookbook::do_not_optimize(cell.load(acquire)); });
+  row("load seq_cst", 0, [&](long) { cookbook::do_not_optimize(cell.load(seq_cst)); });
   row("store relaxed", operations - 1, [&](long i) { cell.store(i, relaxed); });
   row("store release", operations - 1, [&](long i) { cell.store(i, release); });
   row("store seq_cst", operations - 1, [&](long i) { cell.store(i, seq_cst); });
@@ -56,11 +56,11 @@ int main(int argc, char** argv) {
   });
 
   // Several threads: the time is divided by the operations of all threads.
-  std::vector<cookbook::Row> together;
+  std::vector<cookbook::Benchmark> together;
   for (const int threads : {1, 2}) {
     const auto add = [&cell, operations, threads] {
       cell = 0;
-      return run_together(threads, [&](int) {
+      return run_concurrently(threads, [&](int) {
         for (long i = 0; i < operations; ++i) cell.fetch_add(1, relaxed);
       });
     };
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   const long passes = operations / 10;
   const auto pass = [&cell, passes] {
     cell = 0;
-    return run_together(2, [&](int thread) {
+    return run_concurrently(2, [&](int thread) {
       for (long i = thread; i < passes; i += 2) {
         spin_until([&] { return cell.load(acquire) == i; });
         cell.store(i + 1, release);
@@ -88,11 +88,11 @@ int main(int argc, char** argv) {
   cookbook::pin(0);
   cookbook::Figures one("One thread, one operation", cookbook::cost("ns", 1e-9));
   one.measure(alone, rounds);
-  one.times("load and store, std::mutex", "mutex");
+  one.speedup_over("load and store, std::mutex", "mutex");
   one.print(checks);
   cookbook::Figures two("One cache line", cookbook::cost("ns", 1e-9));
   two.measure(together, rounds);
-  two.times("fetch_add, 1 thread", "1 thread");
+  two.speedup_over("fetch_add, 1 thread", "1 thread");
   two.print(checks);
   return checks.exit_code();
 }

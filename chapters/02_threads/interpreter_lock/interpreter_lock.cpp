@@ -48,7 +48,7 @@ void compute(InterpreterLock& gil, Gauge& computing) {
     computing.enter();
     for (int i = 0; i < 50'000; ++i)
       number = number * 6364136223846793005 + 1442695040888963407;  // a random number generator
-    cookbook::keep(number);
+    cookbook::do_not_optimize(number);
     computing.leave();
     gil.checkpoint();
   }

@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "cookbook/print.hpp"
 #include "hand_made_barrier.hpp"
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
                     [=] { return seconds_with_barrier<HandMadeBarrier>(threads, phases); }},
                    {"new threads per phase", amount, [=] { return seconds_with_new_threads(threads, phases); }}},
                   rounds);
-  figures.times("std::barrier", "barrier");
+  figures.speedup_over("std::barrier", "barrier");
   figures.print(checks);
   return checks.exit_code();
 }

@@ -13,10 +13,10 @@
 #include <memory>
 #include <span>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "cookbook/print.hpp"
 #include "streams.hpp"
 

@@ -23,13 +23,13 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "library_threads.hpp"
 #include "streams.hpp"
+#include "tbb_threads.hpp"
 
 namespace {
 
@@ -102,12 +102,12 @@ void triad_past_the_caches(Input a, Input b, Output out, int threads) {
 }
 
 /// Measures the rows in turns and adds them to the table. Returns the name of the fastest row of each given group.
-std::vector<std::string> measure(cookbook::Figures& figures, const std::vector<std::vector<cookbook::Row>>& groups,
-                                 int rounds) {
-  std::vector<cookbook::Row> rows;
+std::vector<std::string> measure(cookbook::Figures& figures,
+                                 const std::vector<std::vector<cookbook::Benchmark>>& groups, int rounds) {
+  std::vector<cookbook::Benchmark> rows;
   for (const auto& group : groups) rows.insert(rows.end(), group.begin(), group.end());
-  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
-  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], rows[i].amount);
+  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, rounds);
+  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], rows[i].items_per_run);
 
   std::vector<std::string> fastest;
   std::size_t first = 0;
@@ -175,15 +175,15 @@ int main(int argc, char** argv) {
   checks.equal("... by std::execution::par", wrong_after([&] { triad_by_par(a, b, out); }), 0);
   checks.equal("... by oneTBB", wrong_after([&] { triad_by_tbb(a, b, out); }), 0);
 
-  using cookbook::keep;
+  using cookbook::do_not_optimize;
   const double bytes = 4.0 * static_cast<double>(size), triad_bytes = 12.0 * static_cast<double>(third);
   const auto row = [&](const std::string& name, auto sum_form) {
-    return quiet_row(
-        name, bytes, [=] { keep(sum_form()); }, 30ms);
+    return benchmark_after_pause(
+        name, bytes, [=] { do_not_optimize(sum_form()); }, 30ms);
   };
   // Addresses without memory of their own, as in the pitfall memory_bandwidth_untouched.
   void* never_written = mmap(nullptr, 4 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (never_written == MAP_FAILED) cookbook::system_refused("mmap");
+  if (never_written == MAP_FAILED) cookbook::exit_with_errno("mmap");
   const Input zeros(static_cast<const Number*>(never_written), size);
 
   cookbook::Figures sums("sum", cookbook::rate("GB/s", 1e9));
@@ -204,10 +204,12 @@ int main(int argc, char** argv) {
                {row("memory never written, 8 streams", [&] { return sum<8>(zeros, threads); })}},
               rounds);
   sums.percent_of(fastest_sum[2], "best read");
-  sums.times(fastest_sum[1], "best library");
+  sums.speedup_over(fastest_sum[1], "best library");
 
   cookbook::Figures triads("triad", cookbook::rate("GB/s", 1e9));
-  const auto triad_row = [&](const std::string& name, auto form) { return quiet_row(name, triad_bytes, form, 30ms); };
+  const auto triad_row = [&](const std::string& name, auto form) {
+    return benchmark_after_pause(name, triad_bytes, form, 30ms);
+  };
   const float* x = floats.data();
   float* y = floats.data() + third;
   const auto fastest_triad = measure(
@@ -221,7 +223,7 @@ int main(int argc, char** argv) {
        {triad_row("OpenBLAS, saxpy (in place)", [=] { cblas_saxpy(static_cast<blasint>(third), 1e-6F, x, 1, y, 1); })}},
       rounds);
   triads.percent_of(fastest_triad[0], "best form");
-  triads.times(fastest_triad[1], "best library");
+  triads.speedup_over(fastest_triad[1], "best library");
 
   sums.print(checks);
   triads.print(checks);

@@ -24,7 +24,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
-#include "library_threads.hpp"
+#include "tbb_threads.hpp"
 
 using Number = std::uint32_t;  // its sums wrap around at 2^32, so they are the same in any order of the additions
 using Range = tbb::blocked_range<std::size_t>;

@@ -23,7 +23,7 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "library_threads.hpp"
+#include "tbb_threads.hpp"
 
 namespace {
 
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     const std::size_t calls = std::max<std::size_t>(1, (std::size_t{1} << 18) / size);
     const auto measure = [&](const std::string& job, auto sequential, auto by_par, auto by_tbb, auto right) {
       const auto row = [&](const std::string& name, auto form) {
-        return quiet_row(
+        return benchmark_after_pause(
             name, static_cast<double>(calls * size),
             [&calls, form] {
               for (std::size_t call = 0; call < calls; ++call) form();
@@ -78,13 +78,13 @@ int main(int argc, char** argv) {
       cookbook::Figures& table =
           tables.emplace_back(fmt::format("{}, 2^{} numbers", job, log2_size), cookbook::rate("M numbers/s", 1e6));
       table.measure({row("sequential", sequential), row("std::execution::par", by_par), row("oneTBB", by_tbb)}, rounds);
-      table.times("sequential");
+      table.speedup_over("sequential");
     };
 
     const Number expected_sum = std::accumulate(in.begin(), in.end(), Number{0});
     measure(
-        "sum", [&] { cookbook::keep(sum = std::reduce(in.begin(), in.end())); },
-        [&] { cookbook::keep(sum = std::reduce(par, in.begin(), in.end())); },
+        "sum", [&] { cookbook::do_not_optimize(sum = std::reduce(in.begin(), in.end())); },
+        [&] { cookbook::do_not_optimize(sum = std::reduce(par, in.begin(), in.end())); },
         [&] {
           sum = tbb::parallel_reduce(
               all, Number{0},
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
                 return std::accumulate(in.begin() + part.begin(), in.begin() + part.end(), so_far);
               },
               std::plus<>{});
-          cookbook::keep(sum);
+          cookbook::do_not_optimize(sum);
         },
         [&] { return sum == expected_sum; });
 
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
         "transform",
         [&] {
           std::transform(in.begin(), in.end(), out.begin(), affine);
-          cookbook::keep(out.data());
+          cookbook::do_not_optimize(out.data());
         },
         [&] { std::transform(par, in.begin(), in.end(), out.begin(), affine); },
         [&] {
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
         "scan",
         [&] {
           std::inclusive_scan(in.begin(), in.end(), out.begin());
-          cookbook::keep(out.data());
+          cookbook::do_not_optimize(out.data());
         },
         [&] { std::inclusive_scan(par, in.begin(), in.end(), out.begin()); },
         [&] {

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
 
   // Empty loops of one iteration per thread: `regions` of them back to back, or one after a pause.
   const int regions = count / 100;
-  std::vector<cookbook::Row> rows;
+  std::vector<cookbook::Benchmark> rows;
   const auto region_rows = [&](const std::string& name, auto region) {
     rows.emplace_back(name, regions, [region, regions] {
       let_threads_sleep();
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   // Every schedule, on a loop whose iterations cost next to nothing, and on one whose first iterations take the
   // longest.
   const auto schedules = [&](double amount, int iterations, long expected, auto body) {
-    std::vector<cookbook::Row> made;
+    std::vector<cookbook::Benchmark> made;
     const auto row = [&](const std::string& name, auto loop) {
       made.emplace_back(name, amount, [=, &wrong] {
         let_threads_sleep();
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   cookbook::Figures handing("Handing out an iteration", cookbook::cost("ns", 1e-9));
   handing.measure(schedules(tiny, tiny, tiny / 2,
                             [](int i) {
-                              cookbook::keep(i);  // else the compiler computes the sum without a loop
+                              cookbook::do_not_optimize(i);  // else the compiler computes the sum without a loop
                               return i & 1L;
                             }),
                   rounds);

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "library_threads.hpp"
 #include "merge_sort.hpp"
+#include "tbb_threads.hpp"
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -46,9 +46,9 @@ int main(int argc, char** argv) {
 
     bool right = true;
     const auto row = [&](const std::string& name, auto sort, bool sorts_all = true) {
-      return cookbook::Row(name, static_cast<double>(size), [&, sort, sorts_all] {
+      return cookbook::Benchmark(name, static_cast<double>(size), [&, sort, sorts_all] {
         numbers = unsorted;
-        const double seconds = quiet_row("", 1, sort, std::chrono::milliseconds(5)).run();
+        const double seconds = benchmark_after_pause("", 1, sort, std::chrono::milliseconds(5)).run();
         right = right && (!sorts_all || numbers == expected);
         return seconds;
       });
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
                    row("std::execution::par", [&] { std::sort(std::execution::par, numbers.begin(), numbers.end()); }),
                    row("two halves, not merged", both_halves_alone, false)},
                   rounds);
-    table.times("tbb::parallel_sort", "oneTBB");
+    table.speedup_over("tbb::parallel_sort", "oneTBB");
     checks.that(fmt::format("all forms sort 2^{} numbers", log2_size), right);
   }
   for (const cookbook::Figures& table : tables) table.print(checks);

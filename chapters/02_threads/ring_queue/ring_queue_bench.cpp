@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "ring_queue.hpp"
 
 namespace {
@@ -166,13 +166,13 @@ int main(int argc, char** argv) {
 
   long wrong = 0;
   const auto row_of_pass = [&]<typename Queue>(const std::string& name, int on_each_side) {
-    return cookbook::Row(name, static_cast<double>(items),
-                         [&wrong, items, on_each_side] { return pass<Queue>(items, on_each_side, wrong); });
+    return cookbook::Benchmark(name, static_cast<double>(items),
+                               [&wrong, items, on_each_side] { return pass<Queue>(items, on_each_side, wrong); });
   };
   const long turns = items / 20;
   const auto row_of_turn = [&]<typename Queue>(const std::string& name) {
-    return cookbook::Row(name, static_cast<double>(turns),
-                         [&wrong, turns] { return there_and_back<Queue>(turns, wrong); });
+    return cookbook::Benchmark(name, static_cast<double>(turns),
+                               [&wrong, turns] { return there_and_back<Queue>(turns, wrong); });
   };
 
   cookbook::Figures one("one producer, one consumer", cookbook::rate("M items/s", 1e6));
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
                row_of_pass.operator()<OneTbb>("tbb::concurrent_bounded_queue", 1),
                row_of_pass.operator()<BoostOneToOne>("boost::lockfree::spsc_queue, spinning", 1)},
               rounds);
-  one.times("tbb::concurrent_bounded_queue", "oneTBB");
+  one.speedup_over("tbb::concurrent_bounded_queue", "oneTBB");
 
   cookbook::Figures many(fmt::format("{} producers, {} consumers", threads, threads), cookbook::rate("M items/s", 1e6));
   many.measure(
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
        row_of_pass.operator()<OneTbb>("tbb::concurrent_bounded_queue", threads),
        row_of_pass.operator()<BoostMany>("boost::lockfree::queue, spinning", threads)},
       rounds);
-  many.times("tbb::concurrent_bounded_queue", "oneTBB");
+  many.speedup_over("tbb::concurrent_bounded_queue", "oneTBB");
 
   cookbook::Figures turn("there and back, one item inside", cookbook::cost("ns", 1e-9));
   turn.measure({row_of_turn.operator()<Line>("a cache line, no queue"), row_of_turn.operator()<Ring>("ring queue"),

@@ -16,10 +16,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "semaphore_class.hpp"
 
 namespace {
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   std::atomic<long> arrived = 0;
   long sent = 0;
-  std::vector<cookbook::Row> rows;
+  std::vector<cookbook::Benchmark> rows;
   const auto add = [&]<typename Signal>(const std::string& name, std::type_identity<Signal>) {
     for (const bool two : {true, false}) {
       rows.emplace_back((two ? "two processors, " : "one processor, ") + name, signals, [&, two] {
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
                  {"Semaphore", double(calls), repeat([&] { semaphore.acquire(), semaphore.release(); })},
                  {"std::mutex", double(calls), repeat([&] { mutex.lock(), mutex.unlock(); })}},
                 rounds);
-  alone.times("std::counting_semaphore", "library");
+  alone.speedup_over("std::counting_semaphore", "library");
   checks.that("each has its permit back", library.try_acquire() && semaphore.try_acquire() && mutex.try_lock());
   mutex.unlock();
   alone.print(checks);

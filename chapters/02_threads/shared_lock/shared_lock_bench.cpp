@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "guarded.hpp"
 
 namespace {
@@ -93,7 +93,7 @@ double seconds_each(int numbers, int threads, int reads, std::chrono::millisecon
     ready.arrive_and_wait();
     long done = 0;
     do {
-      cookbook::keep(operate(table, 37 * t + done++, reads));
+      cookbook::do_not_optimize(operate(table, 37 * t + done++, reads));
     } while (!stop.load(std::memory_order_relaxed));
     operations += done;
   });
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   const std::chrono::milliseconds window(window_ms);
   for (const int size : {2, numbers}) {
     for (const int reads : {50, 90, 99, 100}) {
-      std::vector<cookbook::Row> rows = {
+      std::vector<cookbook::Benchmark> rows = {
           {"std::mutex", 1, [=] { return seconds_each<PlainMutex>(size, threads, reads, window); }},
           {"std::shared_mutex", 1, [=] { return seconds_each<std::shared_mutex>(size, threads, reads, window); }}};
       if (reads == 100) {
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
       }
       cookbook::Figures figures(fmt::format("{} % reads of {} numbers", reads, size), cookbook::rate("M/s", 1e6));
       figures.measure(rows, rounds);
-      figures.times("std::mutex", "mutex");
+      figures.speedup_over("std::mutex", "mutex");
       figures.print(checks);
     }
   }

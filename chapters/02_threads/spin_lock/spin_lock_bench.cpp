@@ -13,7 +13,7 @@
 
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "run_together.hpp"
+#include "run_concurrently.hpp"
 #include "sequence_lock.hpp"
 #include "spin_lock.hpp"
 
@@ -66,7 +66,7 @@ template <typename Lock>
 double run_sections(int threads, long sections, int steps, long& counted) {
   alignas(64) Lock lock;
   alignas(64) long counter = 0;
-  const double seconds = run_together(threads, [&](int number) {
+  const double seconds = run_concurrently(threads, [&](int number) {
     auto inside = static_cast<unsigned long>(number), outside = inside;
     for (long i = 0; i < sections; ++i) {
       {
@@ -76,7 +76,7 @@ double run_sections(int threads, long sections, int steps, long& counted) {
       }
       outside = work(outside, steps);
     }
-    cookbook::keep(inside + outside);
+    cookbook::do_not_optimize(inside + outside);
   });
   counted = std::is_same_v<Lock, NoLock> ? threads * sections : counter;
   return seconds;
@@ -112,10 +112,10 @@ double run_readings(long readings, long& mixed) {
     cookbook::pin(1);
     for (long i = 1; !done; ++i) {
       numbers.write({i, 2 * i, 3 * i});
-      cookbook::keep(work(1, 1000));
+      cookbook::do_not_optimize(work(1, 1000));
     }
   });
-  const double seconds = run_together(1, [&](int) {
+  const double seconds = run_concurrently(1, [&](int) {
     for (long i = 0; i < readings; ++i) {
       const auto [one, two, three] = numbers.read();
       if (two != 2 * one || three != 3 * one) ++wrong;
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
     for (const int threads : {1, 2, 4}) {
       const double amount = static_cast<double>(threads) * static_cast<double>(count);
       const auto row = [&](const std::string& name, auto run) {
-        return cookbook::Row(name, amount, [=, &lost] {
+        return cookbook::Benchmark(name, amount, [=, &lost] {
           long counted = 0;
           const double seconds = run(threads, count, steps, counted);
           lost += threads * count - counted;
@@ -159,11 +159,11 @@ int main(int argc, char** argv) {
                              row("never yields", run_sections<PauseLock>)},
                             rounds);
       tables.back().percent_of("no lock");
-      tables.back().times("std::mutex", "mutex");
+      tables.back().speedup_over("std::mutex", "mutex");
     }
   }
   const auto row = [&](const std::string& name, auto run) {
-    return cookbook::Row(name, static_cast<double>(sections), [=, &mixed] { return run(sections, mixed); });
+    return cookbook::Benchmark(name, static_cast<double>(sections), [=, &mixed] { return run(sections, mixed); });
   };
   using ByMutex = Locked<std::mutex, std::scoped_lock<std::mutex>>;
   using BySpinLock = Locked<SpinLock, std::scoped_lock<SpinLock>>;
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
       {row("sequence lock", run_readings<SequenceLock<3>>), row("spin lock", run_readings<BySpinLock>),
        row("std::mutex", run_readings<ByMutex>), row("std::shared_mutex", run_readings<BySharedMutex>)},
       rounds);
-  tables.back().times("std::shared_mutex", "shared");
+  tables.back().speedup_over("std::shared_mutex", "shared");
 
   checks.equal("sections that were not counted", lost, 0L);
   checks.equal("readings that mixed old and new numbers", mixed, 0L);

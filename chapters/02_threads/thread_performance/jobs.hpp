@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// The Fibonacci number F(n), by n additions of numbers of any length: 18 decimal digits per element, the lowest first.
 inline std::vector<std::uint64_t> fibonacci(int n) {
@@ -41,9 +41,9 @@ inline std::vector<std::uint64_t> fibonacci(int n) {
 /// this process can open it.
 inline std::string make_block_file() {
   std::FILE* const file = std::tmpfile();
-  if (file == nullptr) cookbook::system_refused("tmpfile");
+  if (file == nullptr) cookbook::exit_with_errno("tmpfile");
   for (int i = 0; i < 1000 * 1024; ++i) std::fputc('x', file);
-  if (std::fflush(file) != 0) cookbook::system_refused("write to a temporary file");
+  if (std::fflush(file) != 0) cookbook::exit_with_errno("write to a temporary file");
   return fmt::format("/proc/self/fd/{}", fileno(file));
 }
 

@@ -55,8 +55,8 @@ class Team {
 
 /// The rows of one table.
 template <typename Function>
-std::vector<cookbook::Row> rows_of(Function function) {
-  std::vector<cookbook::Row> rows;
+std::vector<cookbook::Benchmark> rows_of(Function function) {
+  std::vector<cookbook::Benchmark> rows;
   rows.emplace_back("one by one", calls, [function] { one_by_one(calls, function); });
   for (const int n : {1, 2, 4, 8}) {
     rows.emplace_back(fmt::format("in {} thread{}", n, n > 1 ? "s" : ""), n,
@@ -66,10 +66,10 @@ std::vector<cookbook::Row> rows_of(Function function) {
 }
 
 void print(const cookbook::Checks& checks, const std::string& title, const cookbook::Unit& unit,
-           const std::vector<cookbook::Row>& rows, int rounds) {
+           const std::vector<cookbook::Benchmark>& rows, int rounds) {
   cookbook::Figures figures(title, unit);
   figures.measure(rows, rounds);
-  figures.times("one by one");
+  figures.speedup_over("one by one");
   figures.print(checks);
 }
 

@@ -16,14 +16,14 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "daemon.hpp"
+#include "one_shot_event.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 
 namespace {
 
 constexpr std::chrono::minutes a_long_time(1);
 
-void work(const std::string& name, std::chrono::milliseconds delay, const Sign& begun) {
+void work(const std::string& name, std::chrono::milliseconds delay, const OneShotEvent& begun) {
   cookbook::println("Starting {}", name);
   begun.give();
   std::this_thread::sleep_for(delay);
@@ -44,7 +44,7 @@ pid_t start_by_fork(Work work) {
 pid_t child_of_a_killed_main(bool as_daemon) {
   const Shared<pid_t> child;
   const pid_t main_program = start_child([&] {
-    Sign begun;
+    OneShotEvent begun;
     const auto work_long = [&] {
       begun.give();
       std::this_thread::sleep_for(a_long_time);
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   options.add("delay-ms", delay_ms, "how long the child works that is waited for, in ms", 1, 10'000);
   options.parse(argc, argv);
 
-  Sign daemon_begun, other_begun;
+  OneShotEvent daemon_begun, other_begun;
   const pid_t daemon = start_daemon([&] { work("background_process", a_long_time, daemon_begun); });
   daemon_begun.wait();
   const pid_t other =

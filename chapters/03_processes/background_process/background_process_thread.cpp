@@ -13,10 +13,10 @@
 
 #include "cookbook/print.hpp"
 #include "daemon.hpp"
-#include "sign.hpp"
+#include "one_shot_event.hpp"
 
 int main() {
-  Sign begun;
+  OneShotEvent begun;
   pid_t daemon = 0;
   std::thread starter([&] {
     daemon = start_daemon([&] {

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <stdexcept>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 inline bool is_daemon = false;  // each process has a variable of its own
 

@@ -16,14 +16,14 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "sign.hpp"
+#include "one_shot_event.hpp"
 #include "stop.hpp"
 
 namespace {
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-void work(const Sign& begun) {
+void work(const OneShotEvent& begun) {
   cookbook::println("  Starting function");
   begun.give();
   for (int step = 0; step < 6'000 && !told_to_end; ++step) {  // a minute
@@ -33,20 +33,20 @@ void work(const Sign& begun) {
 }
 
 /// Handles SIGTERM: the handler only notes the signal, and the work ends where nothing is half done.
-void work_politely(const Sign& begun) {
+void work_politely(const OneShotEvent& begun) {
   std::signal(SIGTERM, [](int) { told_to_end = 1; });
   work(begun);
   cookbook::println("  told to end, cleaning up");
 }
 
-void work_stubbornly(const Sign& begun) {
+void work_stubbornly(const OneShotEvent& begun) {
   std::signal(SIGTERM, SIG_IGN);
   work(begun);
 }
 
 /// Starts a child with one of these functions. Returns when its work has begun, so that the signal does not come first.
-pid_t start(void (*function)(const Sign&)) {
-  Sign begun;
+pid_t start(void (*function)(const OneShotEvent&)) {
+  OneShotEvent begun;
   const pid_t child = start_child([&] { function(begun); });
   begun.wait();
   return child;

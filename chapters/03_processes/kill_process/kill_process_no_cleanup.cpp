@@ -16,7 +16,7 @@
 #include <string>
 
 #include "child.hpp"
-#include "sign.hpp"
+#include "one_shot_event.hpp"
 
 int main() {
   struct File {
@@ -24,7 +24,7 @@ int main() {
     File() { close(check(mkstemp(path.data()), "mkstemp")); }
     ~File() { std::filesystem::remove(path); }
   };
-  Sign begun;
+  OneShotEvent begun;
   int path_pipe[2];
   check(pipe(path_pipe), "pipe");
   const pid_t child = start_child([&] {  // wrong: no handler for SIGTERM

@@ -13,7 +13,7 @@ extern "C" {  // glibc 2.36 leaves this to those who include the file
 }
 
 #include "child.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// Whether a child that has not been joined yet still runs. It is only looked at, so that it can be joined later.
 inline bool is_alive(pid_t child) {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "exchange_in_steps.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
@@ -165,9 +165,9 @@ bool compare_transpositions(const mpi::Session& session, int rows, cookbook::Fig
 
   const collective::Size once{0, "", 1, 7};
   const auto bytes = static_cast<double>(from.columns * from.columns * sizeof(double));
-  std::vector<cookbook::Row> ways = {collective::row("copy, no exchange", bytes, once, [&] {
+  std::vector<cookbook::Benchmark> ways = {collective::row("copy, no exchange", bytes, once, [&] {
     std::copy(from.numbers.begin(), from.numbers.end(), to.numbers.begin());
-    cookbook::keep(to.numbers.data());
+    cookbook::do_not_optimize(to.numbers.data());
   })};
   for (const collective::Form& form : forms) ways.push_back(collective::row(form.name, bytes, once, form.run));
   rates.measure(ways, once.rounds);

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "mpi_session.hpp"
 
 namespace {
@@ -23,7 +23,7 @@ bool exchange(bool in_place, const mpi::Session& session) {
   const int error = MPI_Alltoall(sent, length, MPI_INT, data.data(), length, MPI_INT, MPI_COMM_WORLD);
   bool right = error == MPI_SUCCESS;
   for (std::size_t i = 0; i < data.size(); ++i) right = right && data[i] == static_cast<int>(i) / length;
-  return collective::everywhere(right);
+  return collective::all_ranks(right);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.refuse(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   int value = rank == root ? 100 : -1;
   CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD));

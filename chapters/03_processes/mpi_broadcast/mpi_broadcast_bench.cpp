@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "broadcast_by_hand.hpp"
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"

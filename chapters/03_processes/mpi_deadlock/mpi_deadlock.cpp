@@ -11,7 +11,7 @@
 #include <ctime>
 #include <string>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"
@@ -68,7 +68,7 @@ bool complete_in_time(MPI_Request& call, int limit_ms) {
 bool exchange(Call first, Side& side, int limit_ms, const mpi::Session& session) {
   MPI_Request calls[2] = {begin(first, side), MPI_REQUEST_NULL};  // the second one has not begun yet
   const bool stuck = !complete_in_time(calls[0], limit_ms);       // MPI_Send or MPI_Recv would wait here for ever
-  session.meet_asleep();                                          // a barrier: nobody goes on before all have tried
+  session.sleeping_barrier();                                     // a barrier: nobody goes on before all have tried
 
   calls[1] = begin(first == Call::receive ? Call::send : Call::receive, side);  // what the partner is waiting for
   CHECK_MPI(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));                        // waits until both are complete
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     exchange_in_one_call(side);
     all_arrived = all_arrived && arrived(side);
   }
-  const bool arrived_everywhere = collective::everywhere(all_arrived);
+  const bool arrived_everywhere = collective::all_ranks(all_arrived);
   if (rank == 0) checks.that("in every exchange, MPI_Sendrecv included, each text arrived", arrived_everywhere);
   return session.exit_code(checks);
 }

@@ -25,5 +25,5 @@ int main() {
     CHECK_MPI(MPI_Recv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     cookbook::println("rank {} received {} times '{}'", rank, size, theirs[0]);
   }
-  session.meet_asleep();
+  session.sleeping_barrier();
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.refuse(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   const int mine = rank == odd_one ? 99 : (rank + 1) * (rank + 1);
   std::vector<int> on_root(ranks, -1), on_all(ranks, -1);
@@ -62,10 +62,10 @@ int main(int argc, char** argv) {
     expected.push_back(from == odd_one ? 99 : (from + 1) * (from + 1));
     expected_lists.insert(expected_lists.end(), from, from);
   }
-  const bool root_has = collective::everywhere(rank != root || on_root == expected);  // true on the other ranks
-  const bool others_have_nothing = collective::everywhere(rank == root || on_root == std::vector<int>(ranks, -1));
-  const bool all_have = collective::everywhere(on_all == expected);
-  const bool lists_right = collective::everywhere(rank != root || lists == expected_lists);
+  const bool root_has = collective::all_ranks(rank != root || on_root == expected);  // true on the other ranks
+  const bool others_have_nothing = collective::all_ranks(rank == root || on_root == std::vector<int>(ranks, -1));
+  const bool all_have = collective::all_ranks(on_all == expected);
+  const bool lists_right = collective::all_ranks(rank != root || lists == expected_lists);
   cookbook::Checks checks;
   if (rank == 0) {
     checks.that("MPI_Gather: the root has the numbers in the order of the ranks", root_has);

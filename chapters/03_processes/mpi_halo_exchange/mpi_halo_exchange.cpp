@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <string>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   if (std::min(rows, columns) < session.ranks()) {
-    return session.refuse(fmt::format("the plate has fewer rows or columns than ranks, {}", session.ranks()));
+    return session.usage_error(fmt::format("the plate has fewer rows or columns than ranks, {}", session.ranks()));
   }
 
   Tile plain(MPI_COMM_WORLD, rows, columns), overlapped(MPI_COMM_WORLD, rows, columns);

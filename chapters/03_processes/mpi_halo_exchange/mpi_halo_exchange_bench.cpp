@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "mpi_session.hpp"
 #include "plate.hpp"
 #include "tile.hpp"
@@ -47,7 +47,7 @@ class FirstRanks {
   /// A row that these ranks do: `work`, which handles `amount`. The time is that from the first rank's start to the
   /// last one's end, on the clock that all processes of a machine have in common. (A rank that shares its core with
   /// others may leave the barrier late, so its own time would be too short.)
-  cookbook::Row row(const std::string& name, double amount, std::function<void()> work) const {
+  cookbook::Benchmark row(const std::string& name, double amount, std::function<void()> work) const {
     return {name, amount, [this, work = std::move(work)] {
               double begin = 0, end = 0;
               if (include_this_one()) {
@@ -58,7 +58,7 @@ class FirstRanks {
                 CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MIN, comm_));
                 CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, comm_));
               }
-              session_.meet_asleep();
+              session_.sleeping_barrier();
               return end - begin;
             }};
   }
@@ -151,16 +151,16 @@ long measure_scaling(const mpi::Session& session, int rounds, PlateFor plate_for
   std::vector<double> to(from.size());
   const auto [rows, columns] = plate_for(1);
   Cells now({1, rows + 1, 1, columns + 1}), next = now;
-  std::vector<cookbook::Row> table = {with_a_core.row("memory read and written", cells_of(cores),
-                                                      [&] {
-                                                        std::transform(from.begin(), from.end(), to.begin(),
-                                                                       [](double cell) { return 0.5 * cell; });
-                                                        cookbook::keep(to.data());
-                                                      }),
-                                      groups[0]->row("serial code", cells_of(1), [&] {
-                                        heat(now, next, now.area());
-                                        std::swap(now, next);
-                                      })};
+  std::vector<cookbook::Benchmark> table = {with_a_core.row("memory read and written", cells_of(cores),
+                                                            [&] {
+                                                              std::transform(from.begin(), from.end(), to.begin(),
+                                                                             [](double cell) { return 0.5 * cell; });
+                                                              cookbook::do_not_optimize(to.data());
+                                                            }),
+                                            groups[0]->row("serial code", cells_of(1), [&] {
+                                              heat(now, next, now.area());
+                                              std::swap(now, next);
+                                            })};
   std::vector<std::unique_ptr<Tile>> tiles;
   std::vector<int> steps(groups.size());  // the first of them are not measured
   for (const auto& group : groups) {
@@ -174,13 +174,13 @@ long measure_scaling(const mpi::Session& session, int rounds, PlateFor plate_for
   }
   rates.measure(table, rounds);
   rates.percent_of("memory read and written", "memory");
-  rates.times("serial code", "serial");
+  rates.speedup_over("serial code", "serial");
 
   long wrong = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto [its_rows, its_columns] = plate_for(groups[i]->count());
     if (tiles[i]) wrong += differing(tiles[i]->now(), heat_serially(its_rows, its_columns, steps[i]));
-    session.meet_asleep();
+    session.sleeping_barrier();
   }
   return collective::sum(wrong);
 }

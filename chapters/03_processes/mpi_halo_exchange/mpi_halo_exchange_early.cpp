@@ -8,7 +8,7 @@
 // Run:     mpirun -n 4 mpi_halo_exchange_early
 // Symptom: exit 1, prints "some of the 61103 cells are wrong"
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "mpi_session.hpp"
 #include "plate.hpp"
 #include "tile.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"

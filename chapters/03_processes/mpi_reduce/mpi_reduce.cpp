@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "digits.hpp"
@@ -50,10 +50,10 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.refuse(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
   // MPI does not compare the lengths, so the program does.
-  const auto [shortest, longest] = collective::extremes(rank == odd_one ? length + 1 : length);
-  if (shortest < longest) return session.refuse("the ranks' arrays differ in length");
+  const auto [shortest, longest] = collective::minmax_over_ranks(rank == odd_one ? length + 1 : length);
+  if (shortest < longest) return session.usage_error("the ranks' arrays differ in length");
 
   const Numbers mine = multiples(rank + 1, length);
   Numbers sum(mine.size(), 0), sum_everywhere(mine.size()), sum_by_ring(mine.size());

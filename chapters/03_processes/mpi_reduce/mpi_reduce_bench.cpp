@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"
@@ -62,13 +62,13 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.refuse(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   int number = -1;
   try {
     number = scatter_one_each(rank == root ? one_to(items) : std::vector<int>(), root, session);
   } catch (const std::invalid_argument& wrong_length) {
-    cookbook::complain(fmt::format("rank {}: {}", rank, wrong_length.what()));
+    cookbook::print_error(fmt::format("rank {}: {}", rank, wrong_length.what()));
     return 2;
   }
   session.print_in_order(fmt::format("rank {} has {}", rank, number));
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   session.print_in_order(share.empty() ? "" : fmt::format("rank {} has the share {}", rank, share));
   CHECK_MPI(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT,  // back again, on all ranks
                            whole.data(), shares.counts.data(), shares.starts.data(), MPI_INT, MPI_COMM_WORLD));
-  const bool all_have_whole = collective::everywhere(whole == one_to(total));
+  const bool all_have_whole = collective::all_ranks(whole == one_to(total));
   const long sum = collective::sum(std::accumulate(share.begin(), share.end(), 0));
 
   cookbook::Checks checks;

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "mpi_session.hpp"
 
 namespace {
@@ -44,15 +44,15 @@ bool measure(int rank, std::size_t up_to, int rounds, cookbook::Figures& latency
                                             : fmt::format("{} MiB", bytes / mebi);
     // A copy is made by rank 0 alone, while rank 1 waits for its next message.
     const std::vector<cookbook::Timing> timings =
-        cookbook::measure_in_turns({{"message", 1, [&] { there_and_back(rank, data, received, times); }},
-                                    {"memcpy", 1,
-                                     [&] {
-                                       for (int i = 0; rank == 0 && i < messages; ++i) {
-                                         std::memcpy(copy.data(), data.data(), bytes);
-                                         cookbook::keep(copy.data());
-                                       }
-                                     }}},
-                                   rounds);
+        cookbook::run_interleaved({{"message", 1, [&] { there_and_back(rank, data, received, times); }},
+                                   {"memcpy", 1,
+                                    [&] {
+                                      for (int i = 0; rank == 0 && i < messages; ++i) {
+                                        std::memcpy(copy.data(), data.data(), bytes);
+                                        cookbook::do_not_optimize(copy.data());
+                                      }
+                                    }}},
+                                  rounds);
     unchanged = unchanged && received == data;
     if (bytes < 64 * kibi) {  // here the time per message counts, above the bytes per second
       latency.add("message, " + size, timings[0], messages);
@@ -90,6 +90,6 @@ int main(int argc, char** argv) {
       if (up_to >= 64 * kibi) bandwidth.print(checks);
     }
   }
-  session.meet_asleep();  // further ranks have nothing to do, and sleep
+  session.sleeping_barrier();  // further ranks have nothing to do, and sleep
   return session.exit_code(checks);
 }

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "collective.hpp"
+#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "mpi_session.hpp"
@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
 
   const mpi::Session session;
   const int rank = session.rank(), columns = session.ranks() / rows;
-  if (columns == 0) return session.refuse(fmt::format("--rows {}: there are only {} ranks", rows, session.ranks()));
+  if (columns == 0)
+    return session.usage_error(fmt::format("--rows {}: there are only {} ranks", rows, session.ranks()));
 
   MPI_Comm mesh = make_grid(rows, columns, false), torus = make_grid(rows, columns, true);
   std::string text = fmt::format("rank {} has no place", rank);

@@ -17,7 +17,7 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "named_process.hpp"
-#include "sign.hpp"
+#include "one_shot_event.hpp"
 
 namespace {
 
@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
   options.add("delay-ms", delay_ms, "how long each process works, in ms", 1, 10'000);
   options.parse(argc, argv);
 
-  Sign foo_works, second_works, foo_may_end, second_may_end;
-  const auto work = [&](const Sign& works, Sign& may_end) {
+  OneShotEvent foo_works, second_works, foo_may_end, second_may_end;
+  const auto work = [&](const OneShotEvent& works, OneShotEvent& may_end) {
     cookbook::println("Starting {}", own_name);
     works.give();
     std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));

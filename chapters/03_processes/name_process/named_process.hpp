@@ -8,7 +8,7 @@
 #include <string>
 
 #include "child.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 inline std::string own_name = "MainProcess";  // each process has a variable of its own
 inline int processes_started = 0;             // by this process, with a name or without

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "pool.hpp"
 #include "shared_memory.hpp"
 
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
                  [&] {
                    for (long i = 0; i < tasks; ++i) {
                      squares[i] = square(numbers[i]);
-                     cookbook::keep(squares[i]);
+                     cookbook::do_not_optimize(squares[i]);
                    }
                  }},
                 {"map", static_cast<double>(tasks), [&] { return map(numbers, 0); }}},

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "child.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 #include "shared_memory.hpp"
 
 int main() {

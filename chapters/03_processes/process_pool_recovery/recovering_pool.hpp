@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "child.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// To be used in one thread, in a process that has no others: it starts workers by fork whenever it needs them.
 class RecoveringPool {

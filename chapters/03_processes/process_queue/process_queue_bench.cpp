@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 
@@ -141,7 +141,7 @@ double one_way(long count, int& wrong) {
     bool right = true;
     for (long i = 0; i < count; ++i) {
       channel.get(block);
-      cookbook::keep(&block);  // all of it, not only the number that is looked at
+      cookbook::do_not_optimize(&block);  // all of it, not only the number that is looked at
       right &= block.words[0] == i;
     }
     return right;
@@ -176,7 +176,7 @@ double copy_blocks(std::size_t size, std::size_t count) {
   const cookbook::Stopwatch watch;
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(to.data(), from.data(), size);
-    cookbook::keep(to.data());
+    cookbook::do_not_optimize(to.data());
   }
   return watch.seconds();
 }
@@ -195,17 +195,17 @@ int main(int argc, char** argv) {
 
   int wrong = 0;
   const auto row_of_numbers = [&]<template <typename> class Channel>(const char* name) {
-    return cookbook::Row(name, static_cast<double>(numbers), [&] { return one_way<Channel, 8>(numbers, wrong); });
+    return cookbook::Benchmark(name, static_cast<double>(numbers), [&] { return one_way<Channel, 8>(numbers, wrong); });
   };
   constexpr std::size_t size = 64 * 1024;
   const std::size_t blocks = (mebibytes << 20) / size;
   const double bytes = static_cast<double>(blocks * size);
   const auto row_of_blocks = [&]<template <typename> class Channel>(const char* name) {
-    return cookbook::Row(name, bytes, [&] { return one_way<Channel, size>(static_cast<long>(blocks), wrong); });
+    return cookbook::Benchmark(name, bytes, [&] { return one_way<Channel, size>(static_cast<long>(blocks), wrong); });
   };
   const long turns = numbers / 50;
   const auto row_of_turns = [&]<template <typename> class Channel>(const char* name) {
-    return cookbook::Row(name, static_cast<double>(turns), [&] { return there_and_back<Channel>(turns, wrong); });
+    return cookbook::Benchmark(name, static_cast<double>(turns), [&] { return there_and_back<Channel>(turns, wrong); });
   };
 
   cookbook::Figures one_by_one("one number per call", cookbook::rate("M/s", 1e6));
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
                       row_of_numbers.operator()<MessageQueue>("boost::interprocess::message_queue"),
                       row_of_numbers.operator()<Spinning>("boost::lockfree::spsc_queue, spinning")},
                      rounds);
-  one_by_one.times("pipe");
+  one_by_one.speedup_over("pipe");
 
   cookbook::Figures in_blocks("blocks of 64 KiB", cookbook::rate("GB/s", 1e9));
   in_blocks.measure({{"memcpy in one process", bytes, [&] { return copy_blocks(size, blocks); }},
@@ -223,14 +223,14 @@ int main(int argc, char** argv) {
                      row_of_blocks.operator()<Spinning>("boost::lockfree::spsc_queue, spinning")},
                     rounds);
   in_blocks.percent_of("memcpy in one process", "memcpy");
-  in_blocks.times("pipe");
+  in_blocks.speedup_over("pipe");
 
   cookbook::Figures returned("one number there and back", cookbook::cost("us", 1e-6));
   returned.measure({row_of_turns.operator()<Pipe>("pipe"), row_of_turns.operator()<Recipe>("SharedQueue"),
                     row_of_turns.operator()<MessageQueue>("boost::interprocess::message_queue"),
                     row_of_turns.operator()<Spinning>("boost::lockfree::spsc_queue, spinning")},
                    rounds);
-  returned.times("pipe");
+  returned.speedup_over("pipe");
 
   cookbook::Checks checks;
   checks.equal("processes that received something wrong, or failed", wrong, 0);

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <mutex>
 
-#include "cookbook/system_check.hpp"
-#include "robust.hpp"
+#include "cookbook/posix.hpp"
+#include "robust_mutex.hpp"
 #include "shared_futex.hpp"
 
 /// Holds a number of processes until all of them have come, again and again; to be made as Shared<RobustBarrier>. It

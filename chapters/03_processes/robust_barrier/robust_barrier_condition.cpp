@@ -14,11 +14,11 @@
 #include <string>
 
 #include "child.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
-#include "robust.hpp"
+#include "one_shot_event.hpp"
+#include "robust_mutex.hpp"
 #include "shared_memory.hpp"
-#include "sign.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Board {
 };
 
 pid_t start_waiting(Board& board) {
-  Sign has_lock;
+  OneShotEvent has_lock;
   const pid_t child = start_child([&] {
     check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");
     has_lock.give();

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 using FutexWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(FutexWord) == 4 && FutexWord::is_always_lock_free, "the kernel compares four bytes");

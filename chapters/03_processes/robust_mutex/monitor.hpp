@@ -7,8 +7,8 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "cookbook/system_check.hpp"
-#include "robust.hpp"
+#include "cookbook/posix.hpp"
+#include "robust_mutex.hpp"
 
 /// A monitor: one process at a time has access to the data.
 ///

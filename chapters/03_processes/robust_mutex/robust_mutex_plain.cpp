@@ -11,8 +11,8 @@
 #include <csignal>
 
 #include "child.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 #include "shared_memory.hpp"
 
 int main() {

@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cookbook/system_check.hpp"
-#include "robust.hpp"
+#include "cookbook/posix.hpp"
+#include "robust_mutex.hpp"
 
 /// A map that lives, nodes and all, in its own 64 KiB; to be made as Shared<SharedMap>.
 ///

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "child.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "shared_map.hpp"
 #include "shared_memory.hpp"
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   const auto set = [&](int, long key) { map->set(key, 2 * key); };
 
   const auto row = [&](const std::string& name, int by, long count, auto operation) {
-    return cookbook::Row(name, static_cast<double>(count), [=] { return seconds_of(by, count, operation); });
+    return cookbook::Benchmark(name, static_cast<double>(count), [=] { return seconds_of(by, count, operation); });
   };
   const std::string several = fmt::format(", {} workers", workers), one = ", 1 worker";
   cookbook::Figures by_manager("an operation by a manager", cookbook::cost("us", 1e-6));

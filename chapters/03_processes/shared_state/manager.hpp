@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "child.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 struct Request {
   enum Operation { get, set, add } operation;

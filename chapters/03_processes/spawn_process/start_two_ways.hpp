@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 inline int calls = 0;  // each process has a variable of its own
 

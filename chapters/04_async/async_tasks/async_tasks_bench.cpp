@@ -11,11 +11,11 @@
 #include <thread>
 #include <utility>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 
 namespace asio = boost::asio;
 
@@ -44,7 +44,7 @@ int bare_resumes(int switches) {
   const BareCoroutine coroutine = count_resumes(count);
   coroutine.handle.resume();  // to the first co_await
   for (int i = 0; i < switches; ++i) {
-    cookbook::keep(coroutine.handle);  // otherwise the compiler may see what resume() does, and leave it out
+    cookbook::do_not_optimize(coroutine.handle);  // otherwise the compiler may see what resume() does, and leave it out
     coroutine.handle.resume();
   }
   coroutine.handle.destroy();
@@ -107,8 +107,8 @@ int main(int argc, char** argv) {
 
   int wrong = 0;
   const auto row = [&](const char* name, int switches_of_row, auto run) {
-    return cookbook::Row(name, switches_of_row,
-                         [&wrong, switches_of_row, run] { wrong += run(switches_of_row) != switches_of_row; });
+    return cookbook::Benchmark(name, switches_of_row,
+                               [&wrong, switches_of_row, run] { wrong += run(switches_of_row) != switches_of_row; });
   };
   const auto awaiting = [](asio::awaitable<void> (*coroutine)(int, int&)) {
     return [coroutine](int n) {

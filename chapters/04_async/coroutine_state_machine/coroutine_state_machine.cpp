@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   options.add("laps", laps, "times that the long path goes from State 1 to State 2 and back", 0, 1'000'000);
   options.parse(argc, argv);
   if (!is_path(bits)) {
-    cookbook::complain("--bits " + bits + ": no path from Start State to End State; 101 is one");
+    cookbook::print_error("--bits " + bits + ": no path from Start State to End State; 101 is one");
     return 2;
   }
   std::string long_path = "1";

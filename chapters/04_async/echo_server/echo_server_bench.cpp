@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 #include "echo.hpp"
 
 namespace {
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
         {{"epoll loop", static_cast<double>(messages), [&] { return load(reference, connections, messages, wrong); }},
          {"coroutines", static_cast<double>(messages), [&] { return load(server, connections, messages, wrong); }}},
         rounds);
-    figures.times("epoll loop");
+    figures.speedup_over("epoll loop");
   }
   asio::post(loop, [&] { loop.stop(); });
   shutdown(bare.native_handle(), SHUT_RDWR);

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <functional>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "small_loop.hpp"
 
 namespace asio = boost::asio;
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
 
   int wrong = 0;
   const auto row = [&](const char* name, int count, int (*run)(int)) {
-    return cookbook::Row(name, count, [&wrong, count, run] { wrong += run(count) != count; });
+    return cookbook::Benchmark(name, count, [&wrong, count, run] { wrong += run(count) != count; });
   };
   cookbook::Figures figures("one callback", cookbook::cost("ns", 1e-9));
   figures.percent_of("small loop, call_soon", "call_soon");

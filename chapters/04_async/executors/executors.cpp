@@ -27,8 +27,8 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/system_check.hpp"
 
 namespace asio = boost::asio;
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "fair_thread_pool.hpp"
 #include "pool_bench.hpp"
 
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     return pool_row(name, workers, count, run, wrong);
   };
   cookbook::Figures figures("one small task", cookbook::cost("ns", 1e-9));
-  figures.times("tbb::task_group", "task_group");
+  figures.speedup_over("tbb::task_group", "task_group");
   figures.measure(
       {row("one queue, one lock per task", tasks, by_plain_pool), row("tbb::task_arena::enqueue", tasks, by_task_arena),
        row("tbb::task_group", tasks, by_task_group), row("FairThreadPool", tasks, by_fair_pool),

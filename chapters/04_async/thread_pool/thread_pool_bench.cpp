@@ -9,10 +9,10 @@
 #include <future>
 #include <string>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "pool_bench.hpp"
 #include "thread_pool.hpp"
 
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     return pool_row(name, workers, count, run, wrong);
   };
   cookbook::Figures figures("one small task", cookbook::cost("ns", 1e-9));
-  figures.times("tbb::task_group", "task_group");
+  figures.speedup_over("tbb::task_group", "task_group");
   figures.measure({row("std::async, a thread per task", tasks / 200, by_async),
                    row("asio::thread_pool", tasks, by_asio), row("tbb::task_arena::enqueue", tasks, by_task_arena),
                    row("tbb::task_group", tasks, by_task_group), row("ThreadPool", tasks, by_thread_pool)},

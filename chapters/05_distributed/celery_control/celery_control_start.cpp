@@ -16,7 +16,7 @@ namespace {
 
 /// A wrong option: one line, and exit code 2.
 [[noreturn]] void refuse(const std::string& what) {
-  cookbook::complain(what);
+  cookbook::print_error(what);
   std::exit(2);
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "celery_registry.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 namespace celery {
 

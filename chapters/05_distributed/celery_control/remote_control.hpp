@@ -54,7 +54,7 @@ class RemoteControl {
       const auto method = methods_.find(name);
       json::value value = json::object{{"error", name + " is not implemented by this worker"}};
       if (method == methods_.end())
-        cookbook::complain(name + " is not implemented by this worker");
+        cookbook::print_error(name + " is not implemented by this worker");
       else
         value = method->second(member(question, "arguments"));
       const json::value& reply_to = member(question, "reply_to");
@@ -63,7 +63,7 @@ class RemoteControl {
       send(answers, read_name(member(reply_to, "routing_key"), "routing_key"), {{node_, std::move(value)}},
            {{"ticket", member(question, "ticket")}, {"clock", ++clock_}});
     } catch (const std::exception& error) {
-      cookbook::complain(std::string("question ignored: ") + error.what());
+      cookbook::print_error(std::string("question ignored: ") + error.what());
     }
   }
 

@@ -51,7 +51,7 @@ class Worker {
         return;
       } catch (const amqp::Error& error) {
         if (!pool_) throw;
-        cookbook::complain(std::string(error.what()) + "; trying again in a second");
+        cookbook::print_error(std::string(error.what()) + "; trying again in a second");
         const Time end = after(1);
         while (now() < end && !stop_wanted) poll(nullptr, 0, 50);  // sleeps for 50 ms, then looks at stop_wanted
       }

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
       celery::work(url, registry);
       return 0;
     } catch (const std::invalid_argument& error) {  // this is no address
-      cookbook::complain(fmt::format("--broker {}", error.what()));
+      cookbook::print_error(fmt::format("--broker {}", error.what()));
       return 2;
     }
   }

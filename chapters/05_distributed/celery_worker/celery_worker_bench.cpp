@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
   for (const Measured& worker : workers) celery::declare_task_queue(connection, worker.queue);
   celery::Client client(broker.url());
   int wrong = 0;
-  std::vector<cookbook::Row> rates, waits;
+  std::vector<cookbook::Benchmark> rates, waits;
   for (const Measured& worker : workers) {
     const auto one_by_one = [&client, &wrong, queue = worker.queue](int count) {
       for (int i = 0; i < count; ++i) {
@@ -156,8 +156,8 @@ int main(int argc, char** argv) {
   cookbook::Figures alone("one task after another", cookbook::cost("ms", 1e-3));
   alone.measure(waits, rounds);
   if (workers.back().queue == "solo") {
-    together.times("Python's worker, prefork", "prefork");
-    alone.times("Python's worker, prefork", "prefork");
+    together.speedup_over("Python's worker, prefork", "prefork");
+    alone.speedup_over("Python's worker, prefork", "prefork");
   }
   workers[0].send(SIGKILL);
   workers[1].send(SIGKILL);

@@ -11,10 +11,10 @@
 #include <coroutine>
 #include <string>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "process.hpp"
 
 namespace {
@@ -113,11 +113,11 @@ int main(int argc, char** argv) {
   const long expected = static_cast<long>(values) * (values - 1) / 2;
   bool right = true;
   const auto row = [&](const std::string& name, auto sum_by) {
-    return cookbook::Row(name, values, [=, &right] { right = right && sum_by(values) == expected; });
+    return cookbook::Benchmark(name, values, [=, &right] { right = right && sum_by(values) == expected; });
   };
   cookbook::Figures figures("One value", cookbook::cost("ns", 1e-9));
   figures.percent_of("two resumes of coroutines", "two resumes");
-  figures.times("Boost.Fiber, unbuffered", "unbuffered");
+  figures.speedup_over("Boost.Fiber, unbuffered", "unbuffered");
   figures.measure({row("two resumes of coroutines", by_two_resumes), row("this channel", by_our_channel),
                    row("Boost.Fiber, unbuffered",
                        [](int count) { return by_boost(boost::fibers::unbuffered_channel<int>(), count); }),

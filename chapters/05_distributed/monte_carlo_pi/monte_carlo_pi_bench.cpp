@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "distributed_map.hpp"
 #include "random_points.hpp"
 
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
 
   // Rank 0 alone, in a plain loop over tasks; the others sleep.
-  std::vector<cookbook::Row> rows;
+  std::vector<cookbook::Benchmark> rows;
   bool right = true;
   for (const int size : {1'000'000, 100'000, 10'000, 1'000, 100}) {
     const int tasks = points / size;
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
           right = right && total == std::accumulate(expected.begin(), expected.end(), 0L);
         }
         const double seconds = watch.seconds();
-        session.meet_asleep();
+        session.sleeping_barrier();
         return seconds;
       });
     }
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   }
   cookbook::Figures figures(fmt::format("Points drawn, {} ranks", session.ranks()), cookbook::rate("M points/s", 1e6));
   figures.measure(rows, rounds);
-  figures.times(rows.front().name, "one");
+  figures.speedup_over(rows.front().name, "one");
   if (session.rank() == 0) {
     checks.that("the hits are right in every round", right);
     figures.print(checks);

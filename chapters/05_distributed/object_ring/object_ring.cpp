@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   options.add("start", start, "the server that the client calls", 1, 50);
   options.parse(argc, argv);
   if (start > servers) {
-    cookbook::complain(fmt::format("--start {}: there are only {} servers", start, servers));
+    cookbook::print_error(fmt::format("--start {}: there are only {} servers", start, servers));
     return 2;
   }
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "child_program.hpp"
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "greeting.hpp"
 #include "node.hpp"
 
@@ -54,7 +54,7 @@ class BareEcho {
   void there_and_back() const {
     char bytes[64] = {};
     check(write(connection_, bytes, sizeof bytes), "write");
-    if (recv(connection_, bytes, sizeof bytes, MSG_WAITALL) != sizeof bytes) cookbook::system_refused("recv");
+    if (recv(connection_, bytes, sizeof bytes, MSG_WAITALL) != sizeof bytes) cookbook::exit_with_errno("recv");
   }
 
  private:
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
 
   long wrong = 0;
   const double amount = calls;
-  const std::vector<cookbook::Row> rows = {
+  const std::vector<cookbook::Benchmark> rows = {
       {"bare TCP echo", amount,
        [&] {
          for (int i = 0; i < calls; ++i) echo.there_and_back();
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     cookbook::pin(processor_of_servers, server.pid());
     cookbook::Figures figures(title, cookbook::cost("us", 1e-6));
     figures.measure(rows, rounds);
-    figures.times("bare TCP echo", "echo");
+    figures.speedup_over("bare TCP echo", "echo");
     return figures;
   };
   const auto one_core = measured("one call, client and server on one core", 0);

@@ -18,12 +18,12 @@
 #include <random>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "scratch_folder.hpp"
 #include "shuffle.hpp"
+#include "temporary_directory.hpp"
 #include "word_table.hpp"
 #include "words.hpp"
 
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "times that each row is measured", 1, 1000);
   options.parse(argc, argv);
 
-  const ScratchFolder folder;
+  const TemporaryDirectory folder;
   const mpi::Session session;
   cookbook::pin(session.rank());
   // One text for all: in the folder of rank 0.
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   CHECK_MPI(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD));
   const std::string file = std::string(path) + "/text", list = std::string(path) + "/list";
   if (session.rank() == 0) write_text(file, mb * 1'000'000L, different);
-  session.meet_asleep();
+  session.sleeping_barrier();
   std::optional<Text> text = open_text(session, file);
   if (!text) return 3;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
@@ -155,11 +155,11 @@ int main(int argc, char** argv) {
   Sorted by_coreutils, by_thread, by_hand, by_fast_hand, by_engine, by_plain_engine;
   const auto alone = [&](auto work) {  // on rank 0, while the others sleep
     return [&, work] {
-      session.meet_asleep();
+      session.sleeping_barrier();
       const cookbook::Stopwatch watch;
       if (session.rank() == 0) work();
       const double seconds = watch.seconds();
-      session.meet_asleep();
+      session.sleeping_barrier();
       return seconds;
     };
   };
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
               &(counts = {}));
         });
   };
-  const std::vector<cookbook::Row> rows = {
+  const std::vector<cookbook::Benchmark> rows = {
       {"reading and splitting, all ranks", bytes,
        together(
            [&] {
@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
              }
              return words;
            },
-           [](long words) { cookbook::keep(words); })},
+           [](long words) { cookbook::do_not_optimize(words); })},
       {"one thread, fast table", bytes, alone([&] {
          WordTable table;
          for (int i = 0; i < text->chunks(); ++i) {
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
   };
   cookbook::Figures figures(fmt::format("Text counted, {} ranks", session.ranks()), cookbook::rate("MB/s", 1e6));
   figures.percent_of("reading and splitting, all ranks", "reading");
-  figures.times("engine, a pair per word", "plain");
+  figures.speedup_over("engine, a pair per word", "plain");
   figures.measure(rows, rounds);
 
   cookbook::Checks checks;

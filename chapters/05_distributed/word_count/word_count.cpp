@@ -11,7 +11,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "count_by_engine.hpp"
-#include "scratch_folder.hpp"
+#include "temporary_directory.hpp"
 #include "words.hpp"
 
 namespace {
@@ -45,7 +45,8 @@ int main(int argc, char** argv) {
               4096);
   options.parse(argc, argv);
 
-  const ScratchFolder folder;  // before MPI_Init, since it starts a process (which removes the folder after a kill)
+  const TemporaryDirectory
+      folder;  // before MPI_Init, since it starts a process (which removes the folder after a kill)
   const mpi::Session session;
   std::optional<Text> text = open_text(session, file);
   if (!text) return 2;

@@ -72,7 +72,7 @@ void measure_kernels(std::size_t count, int rounds, cookbook::Checks& checks) {
 
   // The kernels work in place, so a has to be restored before each run; `other` then takes its place in the caches.
   const auto row = [&](const std::string& name, double arrays, std::function<void()> work) {
-    return cookbook::Row(name, arrays * static_cast<double>(count) * sizeof(float), [&, work] {
+    return cookbook::Benchmark(name, arrays * static_cast<double>(count) * sizeof(float), [&, work] {
       restore();
       other.poison();
       gpu::EventTimer timer;
@@ -101,7 +101,7 @@ void measure_kernels(std::size_t count, int rounds, cookbook::Checks& checks) {
 
   // A copy within the device: reads one array, writes one.
   gpu::DeviceArray<float> target(count);
-  std::vector<cookbook::Row> rows = {row("copy", 2, [&] {
+  std::vector<cookbook::Benchmark> rows = {row("copy", 2, [&] {
     CUDA_CHECK(cudaMemcpyAsync(target.data(), a.data(), count * sizeof(float), cudaMemcpyDeviceToDevice));
   })};
   for (const auto& [name, work] : ways) {
@@ -116,7 +116,7 @@ void measure_kernels(std::size_t count, int rounds, cookbook::Checks& checks) {
 
   cookbook::Figures figures(fmt::format("{} floats in place", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy");
-  figures.times(library, library.starts_with("cub") ? "CUB" : "Thrust");
+  figures.speedup_over(library, library.starts_with("cub") ? "CUB" : "Thrust");
   figures.measure(rows, rounds);
   figures.print(checks);
 }
@@ -144,7 +144,7 @@ void measure_calls(std::size_t count, int rounds, cookbook::Checks& checks) {
     a = original;
     const cookbook::Stopwatch watch;
     for (std::size_t i = 0; i < count; ++i) a[i] = affine_product(a[i], b[i]);
-    cookbook::keep(a.data());
+    cookbook::do_not_optimize(a.data());
     return watch.seconds();
   };
 
@@ -157,7 +157,7 @@ void measure_calls(std::size_t count, int rounds, cookbook::Checks& checks) {
 
   cookbook::Figures figures(fmt::format("{} floats that are on the host", count), cookbook::cost("ms", 1e-3),
                             gpu::device() + "; " + cookbook::machine());
-  figures.times("one thread of the processor", "processor");
+  figures.speedup_over("one thread of the processor", "processor");
   figures.measure({{"one thread of the processor", 1, by_processor}, {"kernel and three copies", 1, by_device}},
                   rounds);
   figures.print(checks);

@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
        {"oneTBB, double, one core", host_amount, [&] { price_by_tbb(on_host, calls.data(), puts.data(), 1); }}},
       rounds);
   figures.percent_of("copy of 20 bytes per option", "copy");
-  figures.times("oneTBB, double, all cores", "oneTBB");
+  figures.speedup_over("oneTBB, double, all cores", "oneTBB");
   figures.print(checks);
   return checks.exit_code();
 }

@@ -78,7 +78,7 @@ void compare(cookbook::Checks& checks, int n, int rounds) {
   OnDevice device(a, b);
 
   const double operations = 2.0 * n * n * n;
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       {"OpenBLAS", operations,
        [&] {
          cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.values.data(), n, b.values.data(), n, 0,
@@ -95,7 +95,7 @@ void compare(cookbook::Checks& checks, int n, int rounds) {
   cookbook::Figures figures(fmt::format("product of {} x {} doubles", n, n), cookbook::rate("GFLOP/s", 1e9),
                             gpu::device());
   figures.measure(rows, rounds);
-  figures.times("OpenBLAS");
+  figures.speedup_over("OpenBLAS");
 
   const Matrix& expected = loop_too ? by_loop : by_openblas;
   const std::string of_size = fmt::format("wrong elements of {} x {}, ", n, n);

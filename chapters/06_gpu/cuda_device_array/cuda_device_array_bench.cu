@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   const double bytes = static_cast<double>(count) * sizeof(float);
-  std::vector<cookbook::Row> rows = {gpu::timed_row("copy", 2 * bytes, [&] {
+  std::vector<cookbook::Benchmark> rows = {gpu::timed_row("copy", 2 * bytes, [&] {
     CUDA_CHECK(cudaMemcpyAsync(c.data(), a.data(), count * sizeof(float), cudaMemcpyDeviceToDevice));
   })};
   for (const auto& [name, work] : ways) {
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
 
   cookbook::Figures figures(fmt::format("2 * a + 5 * b, {} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy");
-  figures.times(library, library.ends_with("DeviceTransform") ? "CUB" : "Thrust");
+  figures.speedup_over(library, library.ends_with("DeviceTransform") ? "CUB" : "Thrust");
   figures.measure(rows, rounds);
   figures.print(checks);
   return checks.exit_code();

@@ -167,8 +167,8 @@ void compare(cookbook::Checks& checks, const gpu::DeviceArray<float>& x, const g
        row("fast, one launch", &Ways::fast), row("cub::DeviceReduce", &Ways::cub), row("cublasSdot", &Ways::cublas)},
       rounds);
   figures.percent_of("read only");
-  figures.times("cub::DeviceReduce", "CUB");
-  figures.times("cublasSdot", "cuBLAS");
+  figures.speedup_over("cub::DeviceReduce", "CUB");
+  figures.speedup_over("cublasSdot", "cuBLAS");
   figures.print(checks);
 }
 

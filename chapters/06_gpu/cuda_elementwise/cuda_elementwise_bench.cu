@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   const double bytes = static_cast<double>(count) * sizeof(float);
-  std::vector<cookbook::Row> rows = {gpu::timed_row("copy", 2 * bytes, [&] {
+  std::vector<cookbook::Benchmark> rows = {gpu::timed_row("copy", 2 * bytes, [&] {
     CUDA_CHECK(cudaMemcpyAsync(c.data(), x.data(), count * sizeof(float), cudaMemcpyDeviceToDevice));
   })};
   for (const auto& [name, work] : ways) {
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
 
   cookbook::Figures figures(fmt::format("2x + 5y, {} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy");
-  figures.times(library, library.starts_with("cub") ? "CUB" : "Thrust");
+  figures.speedup_over(library, library.starts_with("cub") ? "CUB" : "Thrust");
   figures.measure(rows, rounds);
   figures.print(checks);
   return checks.exit_code();

@@ -194,21 +194,22 @@ int main(int argc, char** argv) {
                 largest_difference(processor.run(picture), out.to_host()), 0.0F, 1e-5F * largest * largest);
 
   const double amount = static_cast<double>(pixels);
-  std::vector<cookbook::Row> rows = {gpu::timed_row("cuFFT, there and back", amount, transform),
-                                     gpu::timed_row("the same with the product", amount, by_fft),
-                                     {"FFTW with the product, one core", amount, [&] { processor.run(picture); }}};
+  std::vector<cookbook::Benchmark> rows = {
+      gpu::timed_row("cuFFT, there and back", amount, transform),
+      gpu::timed_row("the same with the product", amount, by_fft),
+      {"FFTW with the product, one core", amount, [&] { processor.run(picture); }}};
   const std::size_t first_direct = rows.size();
   for_each_size([&](auto i) {
     constexpr int size = sizes[i];
     rows.push_back(gpu::timed_row(fmt::format("definition, filter of {0} x {0}", size), amount,
                                   [&] { directly(std::integral_constant<int, size>()); }));
   });
-  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
+  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, rounds);
   cookbook::Figures figures(fmt::format("picture of {0} x {0} pixels", n), cookbook::rate("G pixels/s", 1e9),
                             gpu::device());
   for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], amount);
   figures.percent_of("cuFFT, there and back", "cuFFT");
-  figures.times("the same with the product", "FFT filter");
+  figures.speedup_over("the same with the product", "FFT filter");
   figures.print(checks);
   if (!checks.passed()) return checks.exit_code();
   std::size_t slower = 0;

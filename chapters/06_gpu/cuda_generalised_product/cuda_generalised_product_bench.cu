@@ -49,7 +49,7 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
        gpu::graph_row("device, a thread per number", amount,
                       [&](cudaStream_t stream) { launch(multiply_numbers, 40 * pairs, by_number, stream); })},
       rounds);
-  figures.times("host, one core, a loop", "host");
+  figures.speedup_over("host, one core, a loop", "host");
   checks.that("a thread per pair has the host's products", by_pair.to_host() == on_host.values);
   checks.that("a thread per number, too", by_number.to_host() == on_host.values);
   figures.print(checks);

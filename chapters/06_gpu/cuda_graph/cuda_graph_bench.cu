@@ -78,14 +78,14 @@ int main(int argc, char** argv) {
 
   gpu::EventTimer timer;
   const auto on_device = [&](const std::string& name, auto queue) {
-    return cookbook::Row(name, kernels, [&timer, stream, queue] {
+    return cookbook::Benchmark(name, kernels, [&timer, stream, queue] {
       timer.start(stream);
       queue();
       return timer.stop(stream);
     });
   };
   const auto on_host = [&](const std::string& name, auto queue) {
-    return cookbook::Row(name, kernels, [stream, queue] {
+    return cookbook::Benchmark(name, kernels, [stream, queue] {
       const cookbook::Stopwatch watch;
       queue();
       const double seconds = watch.seconds();
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
       return seconds;
     });
   };
-  const cookbook::Row queued_before("one by one, queued before", kernels, [&] {
+  const cookbook::Benchmark queued_before("one by one, queued before", kernels, [&] {
     hold<<<1, 1, 0, stream>>>();
     CUDA_CHECK(cudaGetLastError());
     timer.start(stream);
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
        on_device("all steps in one kernel", in_one_kernel), on_host("the host's calls, one by one", one_by_one),
        on_host("the host's call of the graph", by_graph)},
       rounds);
-  figures.times("one by one");
+  figures.speedup_over("one by one");
   figures.print(checks);
 
   CUDA_CHECK(cudaStreamDestroy(stream));

@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
         [&] { draw_by_tbb(small, by_scalar.data(), draw_scalar, threads); }}},
       rounds);
   figures.percent_of("7 multiply-adds per step", "7 multiply-adds");
-  figures.times("oneTBB, SIMD, all cores", "oneTBB");
+  figures.speedup_over("oneTBB, SIMD, all cores", "oneTBB");
   figures.print(checks);
   return checks.exit_code();
 }

@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   Workers workers = make_workers(n, devices, count);
   fill_all(workers);
   const auto timed = [&](const std::string& name, double bytes, auto work) {
-    return cookbook::Row(name, bytes, [&workers, work] {
+    return cookbook::Benchmark(name, bytes, [&workers, work] {
       work(workers);
       synchronize(workers);
     });
@@ -176,13 +176,13 @@ int main(int argc, char** argv) {
   const double bytes = 2.0 * static_cast<double>(part);
   cookbook::Figures figures(fmt::format("{} workers, devices: {}, {} floats each", n, devices, count),
                             cookbook::rate("GB/s", 1e9), gpu::device());
-  std::vector<cookbook::Row> rows = {timed("copies from the neighbour alone", bytes, copies),
-                                     timed("ring of copies", bytes, ring_all_reduce)};
+  std::vector<cookbook::Benchmark> rows = {timed("copies from the neighbour alone", bytes, copies),
+                                           timed("ring of copies", bytes, ring_all_reduce)};
   if (direct) rows.push_back(timed("ring of direct reads", bytes, direct_all_reduce));
   if (devices > 1) rows.push_back(timed("NCCL", bytes, by_nccl));
   figures.measure(rows, rounds);
   figures.percent_of("copies from the neighbour alone", "copies");
-  if (devices > 1) figures.times("NCCL");
+  if (devices > 1) figures.speedup_over("NCCL");
   figures.print(checks);
 
   // A job that the memory limits, on one device, on two and so on: the same work in all, ten times.
@@ -204,10 +204,10 @@ int main(int argc, char** argv) {
   };
   cookbook::Figures scaling(fmt::format("{} floats halved, ten times", count), cookbook::rate("GB/s", 1e9),
                             gpu::device());
-  std::vector<cookbook::Row> jobs;
+  std::vector<cookbook::Benchmark> jobs;
   for (int used = 1; used <= devices; used *= 2) jobs.push_back(job(used));
   scaling.measure(jobs, rounds);
-  scaling.times("1 device");
+  scaling.speedup_over("1 device");
   scaling.print(checks);
 
   for (int i = 0; devices > 1 && i < devices; ++i) NCCL_CHECK(ncclCommDestroy(communicators[i]));

@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
        }}};
 
   cookbook::Checks checks;
-  std::vector<cookbook::Row> rows;
+  std::vector<cookbook::Benchmark> rows;
   for (const Way& way : ways) {
     gpu::DeviceArray<unsigned long long> wrong(1);
     wrong.zero();
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
                             gpu::device());
   figures.measure(rows, rounds);
   figures.percent_of("copy kernel", "copy");
-  figures.times("cublasSgeam");
+  figures.speedup_over("cublasSgeam");
 
   // From the host to the device: through a copy from memory that is pinned or not, and by a kernel that reads it.
   std::vector<float> pageable = in.to_host();
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaHostAlloc(&pinned, bytes, cudaHostAllocMapped));
   CUDA_CHECK(cudaHostGetDevicePointer(&mapped, pinned, 0));
   std::copy(pageable.begin(), pageable.end(), pinned);
-  const std::vector<cookbook::Row> host_rows = {
+  const std::vector<cookbook::Benchmark> host_rows = {
       gpu::timed_row("cudaMemcpy, pageable memory", static_cast<double>(bytes),
                      [&] { CUDA_CHECK(cudaMemcpy(out.data(), pageable.data(), bytes, cudaMemcpyHostToDevice)); }),
       gpu::timed_row("cudaMemcpy, pinned memory", static_cast<double>(bytes),
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
                                                    reinterpret_cast<float4*>(out.data()));
         CUDA_CHECK(cudaGetLastError());
       })};
-  for (const cookbook::Row& row : host_rows) {
+  for (const cookbook::Benchmark& row : host_rows) {
     out.poison();
     row.run();
     checks.that(fmt::format("{}: the device has the host's numbers", row.name), out.to_host() == pageable);

@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
                    gpu::timed_row("Philox, used in place", amount, in_place)},
                   rounds);
   figures.percent_of("write only, nothing random", "write only");
-  figures.times("Philox, stored and then used", "stored");
+  figures.speedup_over("Philox, stored and then used", "stored");
   figures.print(checks);
   return checks.exit_code();
 }

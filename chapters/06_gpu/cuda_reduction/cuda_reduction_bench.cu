@@ -120,7 +120,7 @@ void compare(cookbook::Checks& checks, const gpu::DeviceArray<float>& values, in
                    row("cub::DeviceReduce", &Ways::cub)},
                   rounds);
   figures.percent_of("read only");
-  figures.times("cub::DeviceReduce", "CUB");
+  figures.speedup_over("cub::DeviceReduce", "CUB");
   figures.print(checks);
 }
 

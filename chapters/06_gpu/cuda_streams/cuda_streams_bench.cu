@@ -90,13 +90,13 @@ int main(int argc, char** argv) {
 
   gpu::EventTimer timer;
   const auto timed = [&](const std::string& name, auto work) {
-    return cookbook::Row(name, 1, [&timer, &streams, work] {
+    return cookbook::Benchmark(name, 1, [&timer, &streams, work] {
       timer.start(streams[0]);
       work();
       return timer.stop(streams[0]);
     });
   };
-  const std::vector<cookbook::Row> rows = {
+  const std::vector<cookbook::Benchmark> rows = {
       timed("copy in alone", [&] { copy_in(streams[0], device.data()); }),
       timed("copy out alone", [&] { copy_out(streams[0]); }),
       timed("copies both ways at once", both_ways),
@@ -104,15 +104,15 @@ int main(int argc, char** argv) {
       timed("one stream", whole),
       timed(fmt::format("{} chunks on {} streams", chunks, stream_count), overlapped),
       timed("the same as a graph", by_graph)};
-  const std::vector<cookbook::Timing> timings = cookbook::measure_in_turns(rows, rounds);
+  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, rounds);
   const auto longest = std::max_element(timings.begin(), timings.begin() + 4,
                                         [](const auto& left, const auto& right) { return left.median < right.median; });
 
   cookbook::Figures figures(fmt::format("{} numbers, {} steps each", count, steps), cookbook::cost("ms", 1e-3),
                             gpu::device());
-  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], rows[i].amount);
+  for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], rows[i].items_per_run);
   figures.percent_of(rows[longest - timings.begin()].name, "longest part");
-  figures.times("one stream");
+  figures.speedup_over("one stream");
   figures.print(checks);
 
   CUDA_CHECK(cudaGraphExecDestroy(graph));

@@ -148,13 +148,13 @@ void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds)
 
   const double operations = 2.0 * n * n * n;
   const double mma_operations = start_mma_loop(a.data(), b.data(), n, c.data());
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       gpu::timed_row("mma_sync alone", mma_operations, [&] { start_mma_loop(a.data(), b.data(), n, c.data()); })};
   for (const Way& way : ways) rows.push_back(gpu::timed_row(way.name, operations, way.run));
   cookbook::Figures figures(fmt::format("n = {}", n), cookbook::rate("TFLOP/s", 1e12), gpu::device());
   figures.measure(rows, rounds);
   figures.percent_of("mma_sync alone", "mma_sync");
-  figures.times("cuBLAS, bfloat16", "cuBLAS");
+  figures.speedup_over("cuBLAS, bfloat16", "cuBLAS");
   figures.print(checks);
 }
 

@@ -91,14 +91,14 @@ void measure(cookbook::Checks& checks, int n, int rounds) {
 
   const double operations = 2.0 * n * n * n;
   const double fma_operations = start_fma_loop(c.data());
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       gpu::timed_row("multiply-add alone", fma_operations, [&] { start_fma_loop(c.data()); })};
   for (const Step& step : steps) rows.push_back(gpu::timed_row(step.name, operations, [&] { step.run(a, b, c); }));
   rows.push_back(gpu::timed_row("cublasSgemm", operations, [&] { cublas(a, b, library); }));
   cookbook::Figures figures(fmt::format("n = {}", n), cookbook::rate("TFLOP/s", 1e12), gpu::device());
   figures.measure(rows, rounds);
   figures.percent_of("multiply-add alone", "multiply-add");
-  figures.times("cublasSgemm", "cuBLAS");
+  figures.speedup_over("cublasSgemm", "cuBLAS");
   figures.print(checks);
 }
 

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   const double bytes = static_cast<double>(count) * sizeof(float);
   cookbook::Figures figures(fmt::format("{} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy, read and written", "copy");
-  figures.times(reference::name, "library");
+  figures.speedup_over(reference::name, "library");
   figures.measure({gpu::timed_row("copy, read and written", 2 * bytes, copy),
                    gpu::timed_row("one element per thread", 3 * bytes, one_per_thread),
                    gpu::timed_row("four elements per thread", 3 * bytes, four_per_thread),

@@ -85,7 +85,7 @@ void compare_on_device(cookbook::Checks& checks, int count, int rounds) {
                    gpu::timed_row("four floats per thread", bytes, four), gpu::timed_row(library, bytes, by_library)},
                   rounds);
   figures.percent_of("copy, cudaMemcpy", "copy");
-  figures.times(library);
+  figures.speedup_over(library);
   figures.print(checks);
 }
 
@@ -135,7 +135,7 @@ void compare_on_host(cookbook::Checks& checks, std::size_t count, int rounds) {
                    {"target gpu, with copies", bytes, on_gpu}},
                   rounds);
   figures.percent_of("copy, all cores", "copy");
-  figures.times("one core");
+  figures.speedup_over("one core");
   figures.print(checks);
 }
 

@@ -56,7 +56,7 @@ struct Container {
     try {
       engine.remove(id);
     } catch (const std::exception& error) {
-      cookbook::complain(error.what());
+      cookbook::print_error(error.what());
     }
   }
   Container(const Container&) = delete;
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     checks.equal("exit code of the first container after SIGTERM", engine.stop(first.id), 0);
     return checks.exit_code();
   } catch (const std::exception& error) {  // caught, so that the containers are removed
-    cookbook::complain(error.what());
+    cookbook::print_error(error.what());
     return 3;
   }
 }

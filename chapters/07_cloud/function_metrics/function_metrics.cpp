@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
                       1e3 * quantile(counts, 0.5), 1e3 * quantile(counts, 0.99));
   }
   if (!file.empty() && !(std::ofstream(file) << prometheus_page(functions)).flush()) {
-    cookbook::complain("cannot write " + file);
+    cookbook::print_error("cannot write " + file);
     return 3;
   }
 

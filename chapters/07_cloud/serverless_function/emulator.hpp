@@ -17,7 +17,7 @@
 #include <string>
 
 #include "bootstrap.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// What a call gives: a result, a summary, and what the function has printed.
 struct CallResult {

@@ -12,11 +12,11 @@
 #include <string>
 #include <thread>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "emulator.hpp"
 
 namespace {
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
                    }
                  }}},
                rounds);
-  time.times("cold");
+  time.speedup_over("cold");
 
   cookbook::Checks checks;
   checks.equal("calls with a wrong result", wrong, 0L);

@@ -18,12 +18,12 @@
 #include <string>
 #include <thread>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 #include "http_server.hpp"
 
 namespace {
@@ -89,7 +89,7 @@ double load(unsigned short port, int run_ms, bool& right) {
       "timeout --preserve-status --signal INT {} wrk -t1 -c16 -d600s http://127.0.0.1:{}/ 2>&1", run_ms / 1e3, port);
   std::string report;
   FILE* const wrk = popen(command.c_str(), "r");
-  if (wrk == nullptr) cookbook::system_refused("popen");
+  if (wrk == nullptr) cookbook::exit_with_errno("popen");
   for (int byte = 0; (byte = fgetc(wrk)) != EOF;) report += static_cast<char>(byte);
   const std::size_t rate = report.find("Requests/sec:");
   if (pclose(wrk) != 0 || rate == report.npos || report.find("Non-2xx") != report.npos ||
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   figures.measure({{"nginx", 1, [&] { return load(nginx.port, run_ms, right); }},
                    {"web_application", 1, [&] { return load(server.port(), run_ms, right); }}},
                   rounds);
-  figures.times("nginx");
+  figures.speedup_over("nginx");
 
   std::raise(SIGTERM);
   running.join();

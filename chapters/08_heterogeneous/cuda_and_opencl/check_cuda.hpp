@@ -14,7 +14,7 @@
 
 inline void check_cuda(cudaError_t error, std::string_view call, std::string_view file, int line) {
   if (error == cudaSuccess) return;
-  cookbook::complain(
+  cookbook::print_error(
       fmt::format("{}: {} ({}:{})", call, cudaGetErrorString(error), file.substr(file.rfind('/') + 1), line));
   std::exit(3);
 }
@@ -24,7 +24,7 @@ inline bool cuda_device_found() {
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) {
-    cookbook::complain("skipped, no CUDA device: an NVIDIA GPU and its driver are needed");
+    cookbook::print_error("skipped, no CUDA device: an NVIDIA GPU and its driver are needed");
     return false;
   }
   CHECK_CUDA(error);

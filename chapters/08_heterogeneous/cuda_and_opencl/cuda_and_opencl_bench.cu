@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   if (!cuda_device_found()) return opencl::skipped;
   const auto device = same_device();
   if (!device) {
-    cookbook::complain("skipped, no OpenCL device is the GPU that CUDA has: is nvidia.icd in /etc/OpenCL/vendors?");
+    cookbook::print_error("skipped, no OpenCL device is the GPU that CUDA has: is nvidia.icd in /etc/OpenCL/vendors?");
     return opencl::skipped;
   }
   const std::size_t bytes = count * sizeof(float);
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     figures.measure({{"CUDA", pair.amount, [&] { return cuda_seconds(run_cuda); }},
                      opencl::timed_row("OpenCL", pair.amount, run_opencl)},
                     rounds);
-    figures.times("CUDA");
+    figures.speedup_over("CUDA");
     figures.print(checks);
   }
   return checks.exit_code();

@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/pin.hpp"
 #include "opencl_check.hpp"
 #include "opencl_timer.hpp"
 #include "repeated_sum.hpp"
@@ -27,7 +27,7 @@ void whole_vectors(const float* a, const float* b, float* __restrict c, std::siz
                    unsigned repeats) {
   for (unsigned r = 0; r < repeats; ++r) {
     for (std::size_t i = begin; i < end; ++i) c[i] = a[i] + b[i];
-    cookbook::keep(c);
+    cookbook::do_not_optimize(c);
   }
 }
 
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
 
   const double additions = static_cast<double>(count) * repeats;
   const std::string of_threads = fmt::format("{} threads", threads);
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       {"one thread", additions, [&] { repeated_sum(a.data(), b.data(), c.data(), 0, count, repeats); }},
       {of_threads, additions, [&] { repeated_sum_by_threads(a, b, c, repeats, threads); }},
       {"one thread, whole vectors", additions, [&] { whole_vectors(a.data(), b.data(), c.data(), 0, count, repeats); }},
@@ -79,13 +79,13 @@ int main(int argc, char** argv) {
   }
 
   cookbook::Checks checks;
-  for (const cookbook::Row& row : rows) {
+  for (const cookbook::Benchmark& row : rows) {
     std::fill(c.begin(), c.end(), -1.0F);
     row.run();
     checks.that("right sums: " + row.name, c == expected);
   }
   cookbook::Figures figures(fmt::format("{} floats added {} times", count, repeats), cookbook::rate("G/s", 1e9));
-  figures.times("one thread");
+  figures.speedup_over("one thread");
   figures.measure(rows, rounds);
   figures.print(checks);
   return checks.exit_code();

@@ -26,6 +26,6 @@ inline std::size_t ask_for_device() {
   const char* const end = answer.data() + answer.size();
   const auto [read_to, error] = std::from_chars(answer.data(), end, number);
   if (error == std::errc() && read_to == end && number < devices.size()) return number;
-  cookbook::complain(fmt::format("no device '{}': there are {}, numbered from 0", answer, devices.size()));
+  cookbook::print_error(fmt::format("no device '{}': there are {}, numbered from 0", answer, devices.size()));
   std::exit(2);
 }

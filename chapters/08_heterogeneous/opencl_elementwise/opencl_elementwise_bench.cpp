@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   Elementwise plus(queue, "plus", "global const float* x, global const float* y, global float* c",
                    "c[i] = x[i] + y[i]");
 
-  const std::vector<cookbook::Row> rows = {
+  const std::vector<cookbook::Benchmark> rows = {
       opencl::timed_row("enqueueCopyBuffer", 2 * bytes,
                         [&] {
                           cl::Event event;

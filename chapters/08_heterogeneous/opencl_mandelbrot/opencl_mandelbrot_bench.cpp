@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   const double all_steps = steps_of(expected, limit);
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       opencl::timed_row("7 multiply-adds per step", 16.0 * limit_steps * static_cast<double>(limit_items), [&] {
         cl::Event done;
         CHECK_CL(queue.enqueueNDRangeKernel(seven, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
                             fmt::format("{}; {}", opencl::name_of(*device), cookbook::machine()));
   figures.measure(rows, rounds);
   figures.percent_of("7 multiply-adds per step", "limit");
-  figures.times("oneTBB on the host", "oneTBB");
+  figures.speedup_over("oneTBB on the host", "oneTBB");
   figures.print(checks);
   return checks.exit_code();
 }

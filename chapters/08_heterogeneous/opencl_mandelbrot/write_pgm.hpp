@@ -16,5 +16,5 @@ inline void write_pgm(const std::string& name, const std::vector<unsigned char>&
     file.put(static_cast<char>(value == black ? 0 : 55 + 200 * value / black));
   }
   file.close();
-  if (!file) cookbook::system_refused(name);
+  if (!file) cookbook::exit_with_errno(name);
 }

@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
         clblast::Gemm(clblast::Layout::kRowMajor, clblast::Transpose::kNo, clblast::Transpose::kNo, n, n, n, 1.0F,
                       device_a(), 0, n, device_b(), 0, n, 0.0F, device_c(), 0, n, &queue(), &done);
     if (status != clblast::StatusCode::kSuccess) {
-      cookbook::complain(fmt::format("clblast::Gemm: status {}", static_cast<int>(status)));
+      cookbook::print_error(fmt::format("clblast::Gemm: status {}", static_cast<int>(status)));
       std::exit(3);
     }
     CHECK_CL(cl::Event(done).wait());
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     checks.equal(fmt::format("{}, elements of 1000 that are not right", name), far_from_exact(c, a, b, n), 0);
   };
   const double operations = 2.0 * n * n * n;
-  std::vector<cookbook::Row> rows = {
+  std::vector<cookbook::Benchmark> rows = {
       opencl::timed_row("multiply-add alone", 2.0 * 8 * 16 * limit_steps * static_cast<double>(limit_items), [&] {
         cl::Event done;
         CHECK_CL(queue.enqueueNDRangeKernel(limit, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
                             fmt::format("{}; {}", opencl::name_of(*device), cookbook::machine()));
   figures.measure(rows, rounds);
   figures.percent_of("multiply-add alone", "multiply-add");
-  figures.times("CLBlast");
+  figures.speedup_over("CLBlast");
   figures.print(checks);
   return checks.exit_code();
 }

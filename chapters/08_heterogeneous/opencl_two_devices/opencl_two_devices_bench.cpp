@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
                    {"both, halves", amount, [&] { run(elements / 2); }},
                    {"both, in proportion", amount, [&] { run(share); }}},
                   rounds);
-  figures.times("first device alone", "first");
+  figures.speedup_over("first device alone", "first");
   figures.print(checks);
   return checks.exit_code();
 }

@@ -12,7 +12,7 @@ inline std::pair<cl::Device, cl::Device> two_devices(const cl::Device& first, co
   const cl_uint units = CHECK_CL(first.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
   const cl_uint limit = CHECK_CL(first.getInfo<CL_DEVICE_PARTITION_MAX_SUB_DEVICES>());
   if (units < 2 || limit < 2) {
-    cookbook::complain(
+    cookbook::print_error(
         fmt::format("skipped, {} cannot be divided, and there is no second device", opencl::name_of(first)));
     std::exit(opencl::skipped);
   }

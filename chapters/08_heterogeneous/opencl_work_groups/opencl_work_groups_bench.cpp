@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
       CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count), group, nullptr, &event));
       return event;
     };
-    std::vector<cookbook::Row> rows;
+    std::vector<cookbook::Benchmark> rows;
     std::size_t wrong = 0;
     const double steps = 0.5 * count * (even ? count : count - 1);
     const auto add_row = [&](const std::string& name, const cl::NDRange& group) {

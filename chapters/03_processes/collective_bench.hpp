@@ -17,7 +17,7 @@
 namespace collective {
 
 /// The smallest and the largest of what the ranks have given. Called by all.
-inline std::pair<int, int> extremes(int value) {
+inline std::pair<int, int> minmax_over_ranks(int value) {
   const int both[] = {value, -value};
   int smallest[2];
   CHECK_MPI(MPI_Allreduce(both, smallest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
@@ -32,7 +32,7 @@ inline long sum(long value) {
 }
 
 /// Whether `holds` is true on every rank. Called by all.
-inline bool everywhere(bool holds) { return extremes(holds).first == 1; }
+inline bool all_ranks(bool holds) { return minmax_over_ranks(holds).first == 1; }
 
 /// `count` random numbers, the same for the same `seed`: what is sent when speed is measured.
 inline std::vector<std::uint64_t> random_numbers(std::size_t count, unsigned seed) {
@@ -66,10 +66,10 @@ inline std::vector<Size> sizes_up_to(std::size_t largest) {
   return chosen;
 }
 
-/// A row for cookbook::measure_in_turns(): `size.calls` calls of `work`, each followed by a barrier. So none begins
+/// A row for cookbook::run_interleaved(): `size.calls` calls of `work`, each followed by a barrier. So none begins
 /// before all ranks have ended the one before, and the time is that until the last rank is done. `amount` is that of
 /// one call. All ranks measure the same rows; rank 0's timing counts.
-inline cookbook::Row row(std::string_view name, double amount, const Size& size, std::function<void()> work) {
+inline cookbook::Benchmark row(std::string_view name, double amount, const Size& size, std::function<void()> work) {
   return {std::string(name), amount * size.calls, [calls = size.calls, work = std::move(work)] {
             for (int call = 0; call < calls; ++call) {
               work();
@@ -91,7 +91,7 @@ inline bool all_right(const std::vector<Form>& forms, const std::function<void()
   for (const Form& form : forms) {
     prepare();
     form.run();
-    all = everywhere(right()) && all;
+    all = all_ranks(right()) && all;
   }
   return all;
 }
@@ -100,7 +100,7 @@ inline bool all_right(const std::vector<Form>& forms, const std::function<void()
 inline bool compare(cookbook::Figures& times, const std::vector<Form>& forms, const Size& size,
                     const std::function<void()>& prepare, const std::function<bool()>& right) {
   const bool all = all_right(forms, prepare, right);
-  std::vector<cookbook::Row> rows;
+  std::vector<cookbook::Benchmark> rows;
   for (const Form& form : forms) rows.push_back(row(fmt::format("{:>6}, {}", size.name, form.name), 1, size, form.run));
   times.measure(rows, size.rounds);
   return all;

@@ -10,7 +10,7 @@
 /// exit code 3 and one line on standard error that names the call, the error (errno) and the line.
 template <typename Result>
 Result check(Result result, const char* call, std::source_location where = std::source_location::current()) {
-  if (result == Result(-1)) cookbook::system_refused(fmt::format("{} in line {}", call, where.line()));
+  if (result == Result(-1)) cookbook::exit_with_errno(fmt::format("{} in line {}", call, where.line()));
   return result;
 }
 
@@ -19,5 +19,5 @@ Result check(Result result, const char* call, std::source_location where = std::
 inline void check_error(int error, const char* call, std::source_location where = std::source_location::current()) {
   if (error == 0) return;
   errno = error;
-  cookbook::system_refused(fmt::format("{} in line {}", call, where.line()));
+  cookbook::exit_with_errno(fmt::format("{} in line {}", call, where.line()));
 }

@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <string>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// An empty folder, removed with all that is in it when this object or its process ends. Even a process that is killed
 /// leaves none: a child waits for the end of its parent, and removes the folder. To be made before MPI_Init, which does
 /// not like processes that fork later.
-class ScratchFolder {
+class TemporaryDirectory {
  public:
-  ScratchFolder() {
+  TemporaryDirectory() {
     std::string path = std::filesystem::temp_directory_path() / fmt::format("{}.XXXXXX", cookbook::program_name());
     int here[2],
         back[2];  // the end of the first tells the child that the parent has ended; by the second comes the path
@@ -45,15 +45,15 @@ class ScratchFolder {
       int status = 0;
       waitpid(child_, &status, 0);
       errno = WEXITSTATUS(status);
-      cookbook::system_refused("mkdtemp");
+      cookbook::exit_with_errno("mkdtemp");
     }
   }
-  ~ScratchFolder() {
+  ~TemporaryDirectory() {
     close(writing_end_);
     waitpid(child_, nullptr, 0);
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
 

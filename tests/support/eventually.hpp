@@ -8,7 +8,7 @@
 namespace test_support {
 
 /// Waits until `holds()`, for 20 seconds at most; says whether it does.
-inline bool becomes_true(const std::function<bool()>& holds) {
+inline bool eventually(const std::function<bool()>& holds) {
   using namespace std::chrono_literals;
   const auto end = std::chrono::steady_clock::now() + 20s;
   while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(20ms);

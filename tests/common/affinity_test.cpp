@@ -1,4 +1,4 @@
-#include "cookbook/pin.hpp"
+#include "cookbook/affinity.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// Makes a mutex that processes can share, and that is robust: if its owner dies, the next pthread_mutex_lock() gets
 /// the lock and returns EOWNERDEAD.

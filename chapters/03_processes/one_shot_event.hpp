@@ -4,20 +4,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cookbook/system_check.hpp"
+#include "cookbook/posix.hpp"
 
 /// One process gives the sign, and another one waits for it. It is made before the fork, so that both have it. Inside
 /// is a pipe: the waiting process reads one byte or, if all processes that could have given the sign have ended,
 /// end-of-file.
-class Sign {
+class OneShotEvent {
  public:
-  Sign() { check(pipe2(ends_, O_CLOEXEC), "pipe2"); }
-  ~Sign() {
+  OneShotEvent() { check(pipe2(ends_, O_CLOEXEC), "pipe2"); }
+  ~OneShotEvent() {
     close(ends_[0]);
     if (ends_[1] >= 0) close(ends_[1]);
   }
-  Sign(const Sign&) = delete;
-  Sign& operator=(const Sign&) = delete;
+  OneShotEvent(const OneShotEvent&) = delete;
+  OneShotEvent& operator=(const OneShotEvent&) = delete;
 
   void give() const { check(write(ends_[1], "", 1), "write"); }
 

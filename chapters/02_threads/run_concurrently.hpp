@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "cookbook/pin.hpp"
+#include "cookbook/affinity.hpp"
 
 /// Looks at `condition` again and again until it holds; after a hundred looks it lets other threads run between two.
 template <typename Condition>
@@ -29,7 +29,7 @@ void spin_until(Condition condition) {
 /// at the same time: a short thread would otherwise have ended before the next one starts. Returns the seconds from the
 /// first one's begin to the last one's end.
 template <typename Task>
-double run_together(int threads, Task task) {
+double run_concurrently(int threads, Task task) {
   using Time = std::chrono::steady_clock::time_point;
   std::vector<Time> begin(threads), end(threads);
   std::atomic<int> missing = threads;

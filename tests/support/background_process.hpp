@@ -32,10 +32,10 @@ constexpr long memory_factor = 1;
 #endif
 
 /// A program that runs until it ends, or until this object does.
-class Started {
+class BackgroundProcess {
  public:
   /// Starts the executable `name`. If `files` is not 0, it gets no more file descriptors than that.
-  Started(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0) {
+  BackgroundProcess(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0) {
     const std::string path = bin() + "/" + name;
     std::vector<char*> argv = {const_cast<char*>(path.c_str())};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -55,9 +55,9 @@ class Started {
     close(ends[1]);
     out_ = ends[0];
   }
-  Started(const Started&) = delete;
-  Started& operator=(const Started&) = delete;
-  ~Started() {
+  BackgroundProcess(const BackgroundProcess&) = delete;
+  BackgroundProcess& operator=(const BackgroundProcess&) = delete;
+  ~BackgroundProcess() {
     if (process_ > 0) {
       kill(process_, SIGKILL);
       waitpid(process_, nullptr, 0);
@@ -114,11 +114,11 @@ class Started {
 };
 
 /// A server, which prints its port after the last colon of its first line.
-class Serving : public Started {
+class ServerProcess : public BackgroundProcess {
  public:
   /// Starts the executable `name` and waits for that line.
-  Serving(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0)
-      : Started(name, arguments, files) {
+  ServerProcess(const std::string& name, const std::vector<std::string>& arguments, rlim_t files = 0)
+      : BackgroundProcess(name, arguments, files) {
     const std::string line = read_line();
     port = static_cast<unsigned short>(std::stoi(line.substr(line.rfind(':') + 1)));
   }

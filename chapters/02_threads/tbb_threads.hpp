@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/measure.hpp"
-#include "cookbook/pin.hpp"
 
 /// How many threads oneTBB is to use: one per processor. Only one under ThreadSanitizer, which cannot see how threads
 /// wait for each other inside the library, and would report races.
@@ -26,7 +26,7 @@ inline int threads_for_tbb() {
 /// A row whose work begins `pause` after the row before it has ended. The threads of these libraries look for more work
 /// before they sleep (OpenBLAS's for 2^26 clock ticks), and would take the processors from the next row.
 template <typename Work>
-cookbook::Row quiet_row(std::string name, double amount, Work work, std::chrono::milliseconds pause) {
+cookbook::Benchmark benchmark_after_pause(std::string name, double amount, Work work, std::chrono::milliseconds pause) {
   return {std::move(name), amount, [work = std::move(work), pause]() mutable {
             std::this_thread::sleep_for(pause);
             const cookbook::Stopwatch watch;
