@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The generic tests of a recipe: page, fault, usage, compile_line, bench, symptom.
+"""The generic tests of a recipe: page, answers, fault, usage, compile_line, bench, symptom.
 
 Usage: check_recipe.py KIND RECIPE --build FOLDER [--pitfall PROGRAM] [--sanitizer thread|address]
 Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -15,12 +16,13 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent.parent / "scripts")]
+import answers  # noqa: E402
 import cookbook  # noqa: E402
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 REUSING_OBJECTS = pathlib.Path(__file__).resolve().parent / "reusing_objects"  # compilers that compile nothing twice
-SECTIONS = ["Getting ready", "How to do it", "How it works", "Pitfalls", "There's more", "Exercises", "See also"]
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|x|%|seconds|Hz|[kMG]Hz)")
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
@@ -204,14 +206,12 @@ def translated(command, known, build):
 def structure_faults(page, folder):
     if not cookbook.title_and_summary(page)[1]:
         yield "the page does not start with a title and a summary"
-    headings = [heading.strip() for heading in re.findall(r"^## (.+)$", page, re.M)]
-    new_shape = (folder.parent / "THE_BOOK.md").exists()  # chapters that have none yet wait to be reshaped
-    wanted = [section for section in SECTIONS if new_shape or section != "Exercises"]
-    if [heading for heading in headings if heading in wanted] != wanted:
-        yield f"the sections must be, in this order: {', '.join(wanted)}"
-    if new_shape and not re.search(r"^\*\*Read first:\*\*.*\*\*Time:\*\* \d+ minutes", page, re.M):
+    headings = re.findall(r"^## (.+?) *$", page, re.M)
+    if headings[-1:] != ["See also"] or "Exercises" not in headings:
+        yield "the page must have a section 'Exercises', and end with 'See also'"
+    if not re.search(r"^\*\*Read first:\*\*.*\*\*Time:\*\*\s+\d+\s+minutes", page, re.M | re.S):
         yield "no line '**Read first:** ... **Time:** N minutes.'"
-    if new_shape and re.search(r"\b[Tt]he source('s)?\b(?! (code|file|rank|text|of))", page):
+    if re.search(r"\b[Tt]he source('s)?\b(?! (code|file|rank|text|of))", page):
         yield "'the source' stands for the book: name it, or move the sentence to THE_BOOK.md"
     if "```console" not in page:
         yield "no transcript"
@@ -246,6 +246,71 @@ def page_faults(recipe, build, sanitizer=""):
             continue
         for fault in faults:
             yield f"$ {command}: {fault}"
+
+
+# The answers ---------------------------------------------------------------------------------------------------------
+
+def compile_command(build, source):
+    """How the build compiles a source: the words and the folder, without what it is to be called."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if pathlib.Path(entry["file"]) == source:
+            words = shlex.split(entry["command"])
+            at = words.index("-o")
+            return words[:at] + words[at + 2:], entry["directory"]
+    raise LookupError(f"the build does not compile {source}")
+
+
+def answers_faults(recipe, build):
+    file = cookbook.ROOT / "tests" / recipe.chapter / "answers" / f"{recipe.name}.toml"
+    asked = set(map(int, re.findall(r"^(\d+)\. ", recipe.page.read_text().partition("\n## Exercises")[2], re.M)))
+    for number, answer in enumerate(answers.read(file), 1):
+        name = f"answer {number}, to exercise {answer['exercise']}"
+        if answer["exercise"] not in asked:
+            yield f"{name}: the page has no such exercise"
+        fault = refusal_fault if "refused" in answer else answer_fault
+        if text := fault(recipe, build, number, answer):
+            yield f"{name}: {text}"
+
+
+def answer_fault(recipe, build, number, answer):
+    """What the changed program does that the answer does not say, or None."""
+    program = answers.program_of(recipe.folder, answer)
+    if answer.get("changes"):
+        program = f"answers/{recipe.name}_answer_{number}"
+    command = recipe.command(build, program, shlex.split(answer.get("run", "")))
+    hangs, fault = answer.get("hangs", False), None
+    for _ in range(answer.get("tries", 1)):
+        result = run(command, until_asleep=0.5 if hangs else 0)
+        if result.exit_code == cookbook.SKIPPED != answer.get("exit", 0):
+            print(result.text)
+            sys.exit(cookbook.SKIPPED)
+        lines, faults = result.text.splitlines(), []
+        if hangs != result.timed_out:
+            faults.append("it has ended" if hangs else "it hangs")
+        elif not hangs and result.exit_code != answer.get("exit", 0):
+            faults.append(f"exit code {result.exit_code}, expected {answer.get('exit', 0)}")
+        if "output" in answer:
+            faults += transcript_faults(answer["output"].splitlines(), lines, answer.get("any_order", False))
+        faults += [f"no line: {wanted}" for wanted in answer.get("contains", [])
+                   if not any(same(wanted, line) for line in lines)]
+        if not faults:
+            return None
+        fault = "\n".join([*faults, result.text])
+    return fault
+
+
+def refusal_fault(recipe, build, number, answer):
+    """Whether the compiler takes the changed program, or refuses it with other words; None if it is as expected."""
+    program = answers.program_of(recipe.folder, answer)
+    source = next(path for path in recipe.sources() if path.stem == program and path.suffix in (".cpp", ".cu"))
+    words, folder = compile_command(build, source)
+    with tempfile.TemporaryDirectory() as scratch:
+        answers.apply(recipe.folder, answer, pathlib.Path(scratch))
+        words = [str(pathlib.Path(scratch) / source.name) if word == str(source) else word for word in words]
+        result = run([*words, "-fsyntax-only"], cwd=folder)
+    if result.exit_code == 0:
+        return "it compiles"
+    return None if answer["refused"] in result.text else f"the compiler says something else:\n{result.text}"
 
 
 # The program ---------------------------------------------------------------------------------------------------------
@@ -413,7 +478,7 @@ def symptom_faults(recipe, build, pitfall, sanitizer):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["page", "fault", "usage", "compile_line", "bench", "symptom"])
+    parser.add_argument("kind", choices=["page", "answers", "fault", "usage", "compile_line", "bench", "symptom"])
     parser.add_argument("recipe")
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--pitfall")
@@ -426,7 +491,7 @@ def main():
         check = {"compile_line": compile_line_faults, "page": page_faults}
         faults = check[args.kind](recipe, args.build, args.sanitizer)
     else:
-        check = {"fault": fault_faults, "usage": usage_faults, "bench": bench_faults}
+        check = {"answers": answers_faults, "fault": fault_faults, "usage": usage_faults, "bench": bench_faults}
         faults = check[args.kind](recipe, args.build)
     faults = list(faults)
     for fault in faults:
