@@ -42,6 +42,7 @@ import textwrap
 import tomllib
 
 import cookbook
+from cookbook import recipe as model
 
 SANITIZERS = ("thread", "address", "none", "memcheck", "racecheck", "initcheck", "synccheck")
 WIDTH = 118
@@ -50,7 +51,7 @@ WIDTH = 118
 @dataclasses.dataclass
 class Exercise:
     name: str
-    recipe: cookbook.Recipe
+    recipe: model.Recipe
     task: str
     hints: list
     prints: list = dataclasses.field(default_factory=list)
@@ -67,11 +68,11 @@ class Exercise:
     @property
     def original(self):
         """The program as it stands in the recipe's folder."""
-        return next(path for path in self.recipe.sources() if path.stem == self.name)
+        return self.recipe.source(self.name)
 
     @property
     def solution_file(self):
-        return cookbook.ROOT / "tests" / self.recipe.chapter / "solutions" / f"{self.name}.toml"
+        return self.recipe.tests / "solutions" / f"{self.name}.toml"
 
     def texts(self):
         """What the learner gets: {file name: text}, the program first."""
@@ -127,28 +128,28 @@ def squeezed(text):
     return re.sub(r"\s+", "", text)
 
 
+def tables_of(recipe):
+    """The tables of the recipe's exercise.toml, by name."""
+    listing = recipe.folder / "exercise.toml"
+    return tomllib.loads(listing.read_text()) if listing.exists() else {}
+
+
 def exercises():
     """All exercises in learning order. Needs no build folder."""
-    found = []
-    for recipe in cookbook.recipes():
-        listing = recipe.folder / "exercise.toml"
-        if listing.exists():
-            tables = tomllib.loads(listing.read_text())
-            found += [Exercise(name, recipe, **tables[name]) for name in recipe.pitfalls if name in tables]
-    return found
+    return [Exercise(name, recipe, **tables[name]) for recipe in model.recipes() if (tables := tables_of(recipe))
+            for name in recipe.pitfalls if name in tables]
 
 
 def faults_of_lists():
     """What is wrong with the definitions, as texts."""
-    for recipe in cookbook.recipes():
-        listing = recipe.folder / "exercise.toml"
-        tables = tomllib.loads(listing.read_text()) if listing.exists() else {}
+    for recipe in model.recipes():
+        tables = tables_of(recipe)
         for name in recipe.pitfalls:
             if name not in tables:
                 yield f"{recipe.name}: the pitfall {name} has no exercise"
         for name, table in tables.items():
             if name not in recipe.pitfalls:
-                yield f"{listing}: {name} is no pitfall of {recipe.name}"
+                yield f"{recipe.name}: exercise.toml has {name}, which is none of its pitfalls"
             wrong = [key for key, value in table.items() if key not in FIELDS or not isinstance(value, FIELDS[key])]
             if wrong or not {"task", "hints"} <= table.keys() or table.get("sanitizer", "none") not in SANITIZERS:
                 yield f"{name}: unknown or missing fields, or of the wrong type: {', '.join(wrong) or 'task, hints, sanitizer'}"

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """The generic tests of a recipe must be able to fail: each is given a recipe that is right, and ones that lie."""
-import json
+import contextlib
+import datetime
+import io
 import os
 import pathlib
 import stat
-import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import check_recipe  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import cookbook  # noqa: E402
+from cookbook import generic, page, process, recipe  # noqa: E402
 
 SOURCE = """\
 // A recipe
@@ -32,8 +33,7 @@ PAGE = """\
 
 It does the thing.
 
-## Getting ready
-## How to do it
+**Read first:** [another](../recipe/README.md). **Time:** 10 minutes.
 
 ```console
 $ scripts/run recipe
@@ -43,7 +43,7 @@ copied 3 files at 12.5 GB/s, 98 % of 4.1 ms
 ok    files: 3
 ```
 
-## How it works
+## Why it does
 
 ```cpp
 int twice(int x) {
@@ -51,7 +51,7 @@ int twice(int x) {
 ```
 
 ## Pitfalls
-## There's more
+## Exercises
 ## See also
 """
 
@@ -75,16 +75,15 @@ class Case(unittest.TestCase):
         cookbook.ROOT = self.root
         self.build = self.root / "build"
         (self.build / "bin").mkdir(parents=True)
-        self.recipe = cookbook.Recipe("recipe", "01_first")
+        self.recipe = recipe.Recipe("recipe", "01_first", bench="recipe_bench")
         self.recipe.folder.mkdir(parents=True)
-        (self.build / "recipes.tsv").write_text(
-            "name\tchapter\ttitle\tsummary\trun\tneeds\tmissing\nrecipe\t01_first\tt\ts\tplain\t\t\n")
+        (self.build / "recipes.json").write_text('[{"name": "recipe", "chapter": "01_first"}]')
         self.write(SOURCE, PAGE)
         self.program(PROGRAM)
 
-    def write(self, source, page):
+    def write(self, source, text):
         (self.recipe.folder / "recipe.cpp").write_text(source)
-        self.recipe.page.write_text(page)
+        self.recipe.page.write_text(text)
 
     def script(self, text, name="recipe"):
         path = self.build / "bin" / name
@@ -97,7 +96,7 @@ class Case(unittest.TestCase):
     def page_faults(self, old="", new=""):
         self.assertIn(old, PAGE)
         self.write(SOURCE, PAGE.replace(old, new, 1) if old else PAGE)
-        return list(check_recipe.page_faults(self.recipe, self.build))
+        return list(page.page_faults(self.recipe, self.build))
 
 
 class Page(Case):
@@ -191,26 +190,25 @@ class Page(Case):
         (self.recipe.folder / "recipe_pitfall.cpp").write_text('// Pitfall: a\n// Symptom: exit 1, prints "lost"\n')
         block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
         self.assertTrue(self.page_faults("$ scripts/run recipe\n" + block, "$ mpirun -n 2 build/bin/recipe_pitfall\nfound\n"))
-        self.assertEqual(list(check_recipe.page_faults(self.recipe, self.build, "thread")), [])
+        self.assertEqual(list(page.page_faults(self.recipe, self.build, "thread")), [])
 
-    def test_missing_section(self):
+    def test_a_section_that_every_page_has_is_missing(self):
         self.assertTrue(self.page_faults("## See also\n", ""))
+        self.assertTrue(self.page_faults("## Exercises\n", ""))
 
-    def test_sections_in_another_order(self):
-        self.assertTrue(self.page_faults("## Pitfalls\n## There's more\n", "## There's more\n## Pitfalls\n"))
+    def test_see_also_is_not_the_last_section(self):
+        self.assertTrue(self.page_faults("## Exercises\n## See also\n", "## See also\n## Exercises\n"))
 
-    def test_a_chapter_with_a_page_on_the_book_wants_the_new_shape(self):
-        (self.recipe.folder.parent / "THE_BOOK.md").write_text("# The book's programs\n")
-        old = "It does the thing.\n\n"
-        new = old + "**Read first:** [another](../recipe/README.md). **Time:** 10 minutes.\n\n"
-        exercises = "## Exercises\n## See also\n"
-        self.assertTrue(self.page_faults(old, new))
-        self.assertTrue(self.page_faults("## See also\n", exercises))
-        page = PAGE.replace(old, new).replace("## See also\n", exercises)
-        self.write(SOURCE, page)
-        self.assertEqual(list(check_recipe.page_faults(self.recipe, self.build)), [])
-        self.write(SOURCE, page.replace("It does the thing.", "It does what the source does."))
-        self.assertTrue(list(check_recipe.page_faults(self.recipe, self.build)))
+    def test_other_sections_may_have_any_name(self):
+        self.assertEqual(self.page_faults("## Pitfalls\n", "## Without a lock\n"), [])
+
+    def test_what_to_read_first_or_the_time_is_missing(self):
+        self.assertTrue(self.page_faults("**Read first:** [another](../recipe/README.md). ", ""))
+        self.assertTrue(self.page_faults("**Time:** 10 minutes.", "**Time:** short."))
+
+    def test_the_book_is_called_the_source(self):
+        self.assertTrue(self.page_faults("It does the thing.", "It does what the source does."))
+        self.assertEqual(self.page_faults("It does the thing.", "It does what the source code does."), [])
 
     def test_missing_summary(self):
         self.assertTrue(self.page_faults("It does the thing.\n\n", ""))
@@ -225,20 +223,20 @@ class Page(Case):
 class Numbers(unittest.TestCase):
     def test_units_and_their_multiples(self):
         for unit in ("ns", "us", "ms", "s", "B", "KB", "MB", "GB", "MiB", "/s", "GB/s", "M/s", "x", "%", "GFLOP/s"):
-            self.assertTrue(check_recipe.same(f"it: 12.5 {unit}", f"it: 7 {unit}"), unit)
-            self.assertFalse(check_recipe.same(f"it: 12.5 {unit}", "it: 12.5 apples"), unit)
+            self.assertTrue(page.same(f"it: 12.5 {unit}", f"it: 7 {unit}"), unit)
+            self.assertFalse(page.same(f"it: 12.5 {unit}", "it: 12.5 apples"), unit)
 
     def test_a_number_without_unit_stands_for_itself(self):
-        self.assertFalse(check_recipe.same("it: 12", "it: 13"))
-        self.assertFalse(check_recipe.same("12 sheep", "13 sheep"))
+        self.assertFalse(page.same("it: 12", "it: 13"))
+        self.assertFalse(page.same("12 sheep", "13 sheep"))
 
     def test_white_space_is_folded(self):
-        self.assertTrue(check_recipe.same("a   9 ms", "a 10 ms"))
+        self.assertTrue(page.same("a   9 ms", "a 10 ms"))
 
 
 class Fault(Case):
     def faults(self):
-        return list(check_recipe.fault_faults(self.recipe, self.build))
+        return list(generic.fault_faults(self.recipe, self.build))
 
     def test_right(self):
         self.script('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  a: 2"; exit 1; }\necho "ok    a: 1"\n')
@@ -272,7 +270,7 @@ class Usage(Case):
 
     def faults(self, script):
         self.script(script)
-        return list(check_recipe.usage_faults(self.recipe, self.build))
+        return list(generic.usage_faults(self.recipe, self.build))
 
     def test_right(self):
         self.assertEqual(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10" >&2; exit 2\n'), [])
@@ -297,7 +295,7 @@ class Bench(Case):
 
     def faults(self, script):
         self.script(self.HELP + script, "recipe_bench")
-        return list(check_recipe.bench_faults(self.recipe, self.build))
+        return list(generic.bench_faults(self.recipe, self.build))
 
     def test_right_at_its_smallest_size(self):
         self.assertEqual(self.faults('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\n' + self.TABLE), [])
@@ -313,70 +311,48 @@ class Bench(Case):
 
 
 class CompileLine(Case):
-    LINE = "g++ -std=c++20 -Iinclude chapters/01_first/recipe/recipe.cpp -o recipe"
+    LINE = "g++ -std=c++20 -O0 -Iinclude chapters/01_first/recipe/recipe.cpp -o recipe"
 
     def setUp(self):
         super().setUp()
-        (self.root / "common").mkdir()
+        (self.root / "common" / "cookbook").mkdir(parents=True)
         self.script("", "recipe")
+        patch = mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": "1"})
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def faults(self, line, source=SOURCE):
         self.write(source.replace("true -o recipe", line), PAGE)
-        return list(check_recipe.compile_line_faults(self.recipe, self.build, ""))
-
-    def built(self, source, options=""):
-        """Lets the build have compiled `source`, for its part, as the recipe's object."""
-        (self.root / "built.cpp").write_text(source)
-        subprocess.run(["g++", "-c", str(self.root / "built.cpp"), "-o", str(self.build / "recipe.o")], check=True)
-        command = {"directory": str(self.build), "command": f"c++ {options} -o recipe.o -c recipe.cpp",
-                   "file": str(self.recipe.folder / "recipe.cpp")}
-        (self.build / "compile_commands.json").write_text(json.dumps([command]))
+        return list(generic.compile_line_faults(self.recipe, self.build))
 
     def test_right(self):
         self.assertEqual(self.faults(self.LINE), [])
 
-    def test_links_what_the_build_has_compiled(self):
-        self.built("int main() {}")
-        self.assertEqual(self.faults(self.LINE, SOURCE + "this does not compile"), [])
+    def test_all_sources_of_a_pattern_are_linked(self):
+        for name, text in (("a.cpp", "int one() { return 1; }"), ("b.cpp", "int two() { return 2; }")):
+            (self.root / "common" / "cookbook" / name).write_text(text + "\n")
+        source = SOURCE.replace("int main() {}", "int one(), two();\nint main() { return one() + two() - 3; }")
+        self.assertEqual(self.faults(self.LINE.replace(" -o", " common/cookbook/*.cpp -o"), source), [])
+        self.assertTrue(self.faults(self.LINE.replace(" -o", " common/cookbook/a.cpp -o"), source))
 
-    def test_an_include_that_does_not_resolve(self):
-        self.built("int main() {}")
-        for name in ('"no_such.hpp"', "NO_SUCH"):
-            self.assertTrue(self.faults(self.LINE, SOURCE + f"#include {name}\n"), name)
+    def test_a_mistake_in_the_source(self):
+        self.assertTrue(self.faults(self.LINE, SOURCE + "this does not compile"))
 
-    def test_an_include_that_resolves_in_the_folders_of_the_build_alone(self):
-        """In the source, or in a header that it includes. The preprocessor, which would see the #error, is not needed
-        where the line has the same folders."""
-        for folder in ("ours", "theirs"):
-            (self.root / "common" / folder).mkdir()
-        (self.root / "common" / "ours" / "outer.hpp").write_text("#include <inner.hpp>\n")
-        (self.root / "common" / "theirs" / "inner.hpp").write_text("")
-        self.built("int main() {}", f"-I{self.root}/common/ours -isystem {self.root}/common/theirs")
-        source = SOURCE + '#include <vector>\n#include "outer.hpp"\n#error the preprocessor was started\n'
-        both = self.LINE.replace("-Iinclude", "-Icommon/ours -Icommon/theirs")
-        self.assertEqual(self.faults(both, source), [])
-        for line in (self.LINE, self.LINE.replace("-Iinclude", "-Icommon/ours"), both.replace("-std", "-DX -std")):
-            self.assertTrue(self.faults(line, source), line)
-        (self.root / "common" / "ours" / "inner.hpp").write_text("another header of this name")
-        self.assertTrue(self.faults(both.replace("ours -Icommon/theirs", "theirs -Icommon/ours"), source))
+    def test_an_include_that_resolves_by_the_folders_of_the_line_alone(self):
+        (self.root / "common" / "inner.hpp").write_text("")
+        source = SOURCE.replace("int twice", '#include "inner.hpp"\nint twice')
+        self.assertTrue(self.faults(self.LINE, source))
+        self.assertEqual(self.faults(self.LINE.replace("-Iinclude", "-Icommon"), source), [])
 
-    def test_a_header_of_a_library_whose_folder_the_line_does_not_name(self):
-        with tempfile.TemporaryDirectory() as library:
-            pathlib.Path(library, "library.h").write_text("")
-            self.built("int main() {}", f"-isystem {library}")
-            source = SOURCE + "#include <library.h>\n"
-            self.assertTrue(self.faults(self.LINE, source))
-            self.assertEqual(self.faults(self.LINE.replace("-Iinclude", f"-I{library}"), source), [])
-
-    def test_a_generated_source_of_the_same_text_is_not_compiled_again(self):
-        self.built("int main() {}")
-        line = f"cp {self.recipe.folder}/recipe.cpp . && g++ -std=c++20 recipe.cpp -o recipe"
-        self.assertEqual(self.faults(line, SOURCE + "this does not compile"), [])
-        self.assertTrue(self.faults(line.replace("&&", "&& echo >>recipe.cpp &&"), SOURCE + "this does not compile"))
+    def test_a_command_before_the_compiler(self):
+        both = "mkdir -p made && cp chapters/01_first/recipe/recipe.cpp made && " + self.LINE
+        self.assertEqual(self.faults(both.replace("chapters/01_first/recipe/recipe.cpp -o", "made/recipe.cpp -o")), [])
+        self.assertTrue(self.faults(both.replace("cp chapters", "cp no_such")))
 
     def test_a_library_that_is_missing(self):
-        self.built("extern \"C\" double cblas_no_such(); int main() { return cblas_no_such() > 0; }")
-        self.assertTrue(self.faults(self.LINE))
+        source = SOURCE.replace("int main() {}", 'extern "C" double cblas_no_such();\nint main() { return cblas_no_such() > 0; }')
+        self.assertTrue(self.faults(self.LINE, source))
+        self.assertTrue(self.faults(self.LINE.replace(" -o", " -lno_such -o")))
 
     def test_another_language_version(self):
         self.assertTrue(self.faults(self.LINE.replace("c++20", "c++17")))
@@ -389,14 +365,104 @@ class CompileLine(Case):
 
     def test_is_missing(self):
         self.write(SOURCE.replace("Compile:", "Build:"), PAGE)
-        self.assertTrue(list(check_recipe.compile_line_faults(self.recipe, self.build, "")))
+        self.assertTrue(list(generic.compile_line_faults(self.recipe, self.build)))
+
+    def test_every_recipe_has_its_day(self):
+        class Day(datetime.date):
+            @classmethod
+            def today(cls):
+                return cls.fromordinal(ordinal)
+
+        self.write(SOURCE, PAGE)
+        tried = 0
+        with mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": ""}), mock.patch.object(datetime, "date", Day), \
+                contextlib.redirect_stdout(io.StringIO()) as said:
+            for ordinal in range(1000, 1000 + generic.SHARE):
+                try:
+                    list(generic.compile_line_faults(self.recipe, self.build))
+                    tried += 1
+                except SystemExit as end:
+                    self.assertEqual(end.code, cookbook.SKIPPED)
+        self.assertEqual(tried, 1)
+        self.assertIn("--compile-lines", said.getvalue())
+
+
+class GoogleTests(Case):
+    def outcome(self, output, exit_code=0):
+        self.script(f'echo "$*"\ncat <<\'END\'\n{output}\nEND\nexit {exit_code}\n', "recipe_test")
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            try:
+                return list(generic.gtest_faults(self.recipe, self.build, "-*_timing.*")), said.getvalue()
+            except SystemExit as end:
+                return end.code, said.getvalue()
+
+    def test_passed(self):
+        self.assertEqual(self.outcome("[  PASSED  ] 2 tests."), ([], "--gtest_filter=-*_timing.*\n[  PASSED  ] 2 tests.\n\n"))
+
+    def test_failed_also_where_others_are_skipped(self):
+        self.assertTrue(self.outcome("[  SKIPPED ] a.b\n[  FAILED  ] a.c", 1)[0])
+
+    def test_a_skipped_test_is_no_pass(self):
+        code, said = self.outcome("no device\n[  SKIPPED ] a.b\n[  PASSED  ] 1 test.")
+        self.assertEqual(code, cookbook.SKIPPED)
+        self.assertIn("no device", said)
+
+
+class Checks(Case):
+    def faults(self, *checks):
+        source = self.recipe.folder / "recipe.cpp"
+        source.write_text("int main() {\n  " + "\n  ".join(checks) + "\n}\n")
+        return len(list(page.check_faults(source)))
+
+    def test_checks_that_may_fail(self):
+        self.assertEqual(self.faults('checks.equal("a, b (c)", f(x, "a)"), 3);', 'checks.that("x", x == y && g(1, 2));',
+                                     'checks.within("t", seconds(), 0, 1);', 'checks.equal("i", v[0], w[0]);',
+                                     'checks.equal("n", 1\'000 * n, 7);', "// checks.that(\"x\", true);"), 0)
+
+    def test_a_constant(self):
+        self.assertEqual(self.faults('checks.that("x", true);', 'checks.equal("x", 3, f());', 'checks.equal("x", "a", f());',
+                                     'checks.within("x", 1\'000.5, a, b);', 'check.equal("x",\n    -1L, f());'), 5)
+
+    def test_the_expected_value_itself(self):
+        self.assertEqual(self.faults('checks.equal("x", sum(a, b), sum( a,b ));', 'checks.that("x", n == n);',
+                                     'checks.within("x", low, low, high);'), 3)
+
+
+class Running(unittest.TestCase):
+    def test_output_exit_code_and_signal(self):
+        done = process.run(["sh", "-c", "echo out; echo err >&2; exit 3"])
+        self.assertEqual((done.code, done.text, done.timed_out), (3, "out\nerr\n", False))
+        self.assertEqual(process.run(["sh", "-c", "kill -KILL $$"]).code, -9)
+
+    def test_at_the_limit_the_whole_group_is_ended_and_what_it_printed_is_there(self):
+        done = process.run(["sh", "-c", "echo before; sleep 61.5 & sleep 61.5"], limit=0.5)
+        self.assertTrue(done.timed_out)
+        self.assertEqual(done.text, "before\n")
+        self.assertNotIn("61.5", process.run(["ps", "-eo", "args"]).text.replace("ps -eo", ""))
+
+    def test_sigterm_comes_before_sigkill(self):
+        done = process.run(["sh", "-c", "trap 'echo cleaned; exit 7' TERM; echo ready; while :; do :; done"], limit=0.5)
+        self.assertEqual((done.code, done.text), (7, "ready\ncleaned\n"), done)
+
+    def test_the_output_ends_when_nobody_has_it_open(self):
+        self.assertEqual(process.run(["sh", "-c", "(sleep 0.3; echo late) & echo early"]).text, "early\nlate\n")
+
+    def test_what_is_left_running_can_be_ended_at_once(self):
+        process.adopt_orphans()
+        done = process.run(["sh", "-c", "setsid sleep 62.5 & echo early"], limit=20, end_orphans=True)
+        self.assertEqual((done.text, done.timed_out), ("early\n", False))
+        self.assertNotIn("sleep 62.5", process.run(["ps", "-eo", "args"]).text)
+
+    def test_more_output_than_is_kept_stops_nobody(self):
+        done = process.run(["sh", "-c", "head -c 9000000 /dev/zero; echo"], limit=30)
+        self.assertEqual((done.code, len(done.text)), (0, process.KEPT))
 
 
 class Symptom(Case):
     def faults(self, symptom, script, sanitizer=""):
         (self.recipe.folder / "recipe_pitfall.cpp").write_text(f"// A pitfall\n//\n{symptom}\n\nint main() {{}}\n")
         self.script(script, "recipe_pitfall")
-        return list(check_recipe.symptom_faults(self.recipe, self.build, "recipe_pitfall", sanitizer))
+        return list(generic.symptom_faults(self.recipe, self.build, "recipe_pitfall", sanitizer))
 
     def test_shown(self):
         self.assertEqual(self.faults('// Symptom: exit 1, prints "lost"', "echo 3 lost; exit 1\n"), [])

@@ -1,27 +1,22 @@
 """Judges a repair of an exercise: compiles it, runs it many times and under load, counts its threads, processes and
 messages, and runs it with a sanitizer. The answer says in plain words what is still wrong, with the lines that show it."""
-import contextlib
-import ctypes
 import dataclasses
 import os
 import pathlib
 import platform
 import re
-import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 
 import cookbook
-import exercises
+from cookbook import exercises, process
+from cookbook.build import compile_command, link_command
+from cookbook.recipe import head_field
 
 SHOWN_LINES = 8  # of a program's output or of a report
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SLEEPS = r"\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
-libc = ctypes.CDLL(None)
 # When one rank has failed, mpirun would wait for the others a while; sometimes for ever.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 
@@ -48,97 +43,12 @@ class Skipped(Exception):
     pass
 
 
-# Running -------------------------------------------------------------------------------------------------------------
-
-def die_with_parent():
-    """In a child, before its program starts: it is killed when the judge ends, however that happens."""
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def adopt_orphans():
-    """What a program leaves running becomes a child of the judge, which ends it."""
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
-
-
-def descendants():
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError):
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-                parents[int(entry.name)] = int(fields[1])
-    found = [os.getpid()]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found[1:]
-
-
-def end_descendants(spared=()):
-    """Kills every process that descends from this one but the `spared`, and waits for them."""
-    for _ in range(50):
-        left = [one for one in descendants() if one not in spared]
-        if not left:
-            return
-        for one in left:
-            with contextlib.suppress(OSError):
-                os.kill(one, signal.SIGKILL)
-        for one in left:
-            with contextlib.suppress(OSError):
-                os.waitpid(one, os.WNOHANG)
-        time.sleep(0.02)
-
-
-@dataclasses.dataclass
-class Outcome:
-    code: int
-    text: str
-    hung: bool
-
-
 def run(command, folder, limit, environment=None, spared=()):
-    """Runs a command in `folder`; both outputs as one text. What still runs at the limit is ended, first by SIGTERM, so
-    that mpirun can clean up, and so is what the command leaves behind."""
-    with tempfile.TemporaryFile() as output:  # no pipe: a process that is left behind would keep it open
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
-                                   start_new_session=True, preexec_fn=die_with_parent,
-                                   env={**os.environ, **(environment or {})})
-        hung = False
-        try:
-            process.wait(limit)
-        except subprocess.TimeoutExpired:
-            hung = True
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(2)
-        end_descendants(spared)
-        process.wait()
-        output.seek(0)
-        return Outcome(process.returncode, output.read(1 << 20).decode(errors="replace"), hung)
-
-
-@contextlib.contextmanager
-def load():
-    """Keeps every core busy, so that threads and processes lose theirs at places where they seldom do otherwise."""
-    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=die_with_parent)
-            for _ in range(len(os.sched_getaffinity(0)))]
-    try:
-        yield [process.pid for process in busy]
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+    """Runs a command; what it leaves behind is ended."""
+    return process.run(command, limit, environment, folder, end_orphans=True, spared=spared)
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------
-
-def build_commands(build, name):
-    """The commands that compile and link the program `name`, as ninja would run them."""
-    listed = subprocess.run(["ninja", "-C", str(build), "-t", "commands", name], stdout=subprocess.PIPE, text=True)
-    lines = [line for line in listed.stdout.splitlines() if line.strip()]
-    compile_line = next(line for line in lines if re.search(rf" -c \S*/{name}\.c(pp|u)\b", line))
-    link_line = next(line for line in lines if re.search(rf" -o bin/{name}(\s|$)", line))
-    return compile_line, link_line
-
 
 def first_error(text):
     """The first error of a compiler's output, with the lines that explain it."""
@@ -154,6 +64,14 @@ class Program:
     def __init__(self, exercise, source, build, scratch):
         self.exercise, self.source, self.build, self.scratch = exercise, source, build, scratch
 
+    def compile_words(self):
+        """How it is compiled, but for the name of the object: words and folder."""
+        original = str(self.exercise.original)
+        words, place = compile_command(self.build, self.exercise.original)
+        words = [str(self.source) if word == original else word for word in words]
+        # A warning is no mistake.
+        return words + ["-I", str(self.exercise.recipe.folder)] + ["-Wno-error"] * (self.source.suffix == ".cpp"), place
+
     def compiled(self, flags=()):
         name = self.exercise.name
         folder = self.scratch / ("plain" if not flags else flags[0].split("=")[-1].split(",")[0])
@@ -161,25 +79,15 @@ class Program:
         for other in {source.stem for source in self.exercise.recipe.sources()} - {name}:
             if (self.build / "bin" / other).exists():  # some start a program that stands beside theirs
                 (folder / other).symlink_to(self.build / "bin" / other)
-        compile_line, link_line = build_commands(self.build, name)
         object_file, program = folder / f"{name}.o", folder / name
-        words = shlex.split(compile_line)
-        old_source = next(words[i + 1] for i, word in enumerate(words) if word == "-c")
-        old_object = words[words.index("-o") + 1]
-        words = [str(self.source) if word == old_source else str(object_file) if word == old_object else word
-                 for word in words if word not in ("-MD", "-MMD")]
-        for option in ("-MF", "-MT"):
-            if option in words:
-                del words[words.index(option):words.index(option) + 2]
-        words += ["-I", str(self.exercise.recipe.folder), *flags]
-        if self.source.suffix == ".cpp":
-            words.append("-Wno-error")  # a warning is no mistake
-        done = run(words, self.build, 300)
+        words, place = self.compile_words()
+        words = ["ccache"] * bool(shutil.which("ccache")) + words + ["-o", str(object_file), *flags]
+        done = run(words, place, 300)
         if done.code != 0:
             raise Refused("The program does not compile. The first error:", first_error(done.text))
-        link_line = link_line.replace(old_object, str(object_file)).replace(f"-o bin/{name}", f"-o {program}")
-        link_line = link_line.removeprefix(": && ").removesuffix(" && :").strip()
-        done = run([*shlex.split(link_line), *flags], self.build, 300)
+        words = [str(object_file) if re.search(rf"/{name}\.dir/.*\.o$", word) else str(program) if word == f"bin/{name}" else word
+                 for word in link_command(self.build, name)]
+        done = run([*words, *flags], self.build, 300)
         if done.code != 0:
             raise Refused("The program cannot be linked:", first_error(done.text))
         return program
@@ -194,7 +102,7 @@ class Program:
 
 def symptom_of(exercise):
     """The text by which the untouched program shows its mistake, or None where it hangs or where only a sanitizer sees it."""
-    symptom = " ".join(cookbook.head_field(exercise.original, "Symptom"))
+    symptom = " ".join(head_field(exercise.original, "Symptom"))
     text = re.search(r'prints "([^"]+)"', symptom)
     return text[1] if text and not symptom.startswith("exit 0") else None
 
@@ -211,7 +119,7 @@ def check_outcome(exercise, outcome, limit, where):
         place = next(i for i, line in enumerate(lines) if symptom in line)
         raise Refused(f"The mistake still shows{where}. The program printed:",
                       "\n".join(lines[max(0, place - 3):place + 1]))
-    if outcome.hung:
+    if outcome.timed_out:
         raise Refused(f"The program hangs: it still ran after {limit} s{where}. "
                       + ("Its last lines:" if outcome.text.strip() else "It has printed nothing."), last_lines(outcome.text))
     if outcome.code == cookbook.SKIPPED:
@@ -270,7 +178,7 @@ def sanitizer_of(exercise):
     source = exercise.original
     if source.suffix == ".cu":
         return "memcheck"
-    if exercise.recipe.run.startswith("mpi"):
+    if exercise.recipe.launcher.startswith("mpi"):
         return "none"
     return "thread" if "#include <thread>" in source.read_text() else "address"
 
@@ -295,7 +203,7 @@ def check_sanitizer(exercise, program, plain):
     suppressions = cookbook.ROOT / "tests" / "support" / "tsan.supp"
     environment = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={suppressions}",
                    "ASAN_OPTIONS": "detect_stack_use_after_return=1:protect_shadow_gap=0", "UBSAN_OPTIONS": "print_stacktrace=1",
-                   "LSAN_OPTIONS": "detect_leaks=0" if {"mpi", "opencl", "cuda"} & set(exercise.recipe.needs.split()) else ""}
+                   "LSAN_OPTIONS": "detect_leaks=0" if {"mpi", "opencl", "cuda"} & set(exercise.recipe.needs) else ""}
     if kind in SANITIZER_NAMES:
         # As the presets tsan and asan have it; the warnings were shown when the program was compiled without.
         flags = {"thread": ["-fsanitize=thread"], "address": ["-fsanitize=address,undefined", "-fno-sanitize=vptr"]}[kind]
@@ -322,7 +230,7 @@ def check_sanitizer(exercise, program, plain):
             meaning = [words + " " for kind_of_mistake, words in IN_PLAIN_WORDS.items() if kind_of_mistake in lines[start]]
             raise Refused(f"{name} finds a mistake. {''.join(meaning[:1])}Its report:",
                           "\n".join([lines[start].strip(), *own[:SHOWN_LINES - 1]]))
-        if outcome.hung:
+        if outcome.timed_out:
             check_outcome(exercise, outcome, limit, f" with {name}")
         if outcome.code == cookbook.SKIPPED:
             raise Skipped(last_lines(outcome.text))
@@ -334,20 +242,20 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
     What has been done so far is told to `say`."""
     texts = {name: (folder / name).read_text() for name in exercise.texts()}
     source = folder / next(iter(texts))
-    adopt_orphans()
+    process.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="exercise-") as scratch:
         try:
             program = Program(exercise, source.resolve(), build, pathlib.Path(scratch))
-            if "cuda" in exercise.recipe.needs.split():  # to compile takes long, so ask first whether there is a device
+            if "cuda" in exercise.recipe.needs:  # to compile takes long, so ask first whether there is a device
                 first = run(program.command(build / "bin" / exercise.name), scratch, 60)
                 if first.code == cookbook.SKIPPED:
                     raise Skipped(last_lines(first.text))
             plain = program.compiled()
             say("compiled")
             record = pathlib.Path(scratch) / "record"
-            probes = [str(path) for path in sorted((build / "lib").glob("libexercise_probe*.so"))
-                      if "mpi" not in path.name or exercise.recipe.run.startswith("mpi")]
-            counted = ["env", "LD_PRELOAD=" + ":".join(probes), f"COOKBOOK_EXERCISE_RECORD={record}"]
+            interposers = [str(path) for path in sorted((build / "lib").glob("libexercise_interposer*.so"))
+                      if "mpi" not in path.name or exercise.recipe.launcher.startswith("mpi")]
+            counted = ["env", "LD_PRELOAD=" + ":".join(interposers), f"COOKBOOK_EXERCISE_RECORD={record}"]
             check_outcome(exercise, run(program.command(plain, counted), scratch, exercise.limit), exercise.limit, "")
             check_text(exercise, texts)
             check_counts(exercise, record)
@@ -357,7 +265,7 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
                 say(f"{sanitizer} finds nothing")
             count = repeated(exercise, program.command(plain), scratch, runs, seconds, exercise.limit, "")
             say(f"right in {count} runs")
-            with load() as busy:
+            with process.load() as busy:
                 loaded = repeated(exercise, program.command(plain), scratch, runs, seconds, 4 * exercise.limit,
                                   " while other programs kept every core busy", busy)
         except Refused as refused:
@@ -365,7 +273,7 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
         except Skipped as skipped:
             return Verdict(False, "It cannot be judged here. The program said:", str(skipped), skipped=True)
         finally:
-            end_descendants()
+            process.end_descendants()
     found = f"; {sanitizer} finds nothing" if sanitizer else ""
     return Verdict(True, f"Repaired: right in {count} runs, and in {loaded} with every core busy{found}.")
 

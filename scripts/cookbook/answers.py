@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Answers of exercises that change a program: the change as text, applied, built and run by ctest.
 
-Usage: answers.py list RECIPE_FOLDER ANSWERS              prints a line `<number> <program>` for each answer that is built
-       answers.py apply RECIPE_FOLDER ANSWERS N FOLDER    writes the recipe's sources, changed by answer N, into FOLDER
+Usage: answers list RECIPE_FOLDER ANSWERS              prints a line `<number> <program>` for each answer that is built
+       answers apply RECIPE_FOLDER ANSWERS N FOLDER    writes the recipe's sources, changed by answer N, into FOLDER
 
 tests/<chapter>/answers/<recipe>.toml holds the answers, in the order of the exercises:
 
@@ -26,11 +25,19 @@ tests/<chapter>/answers/<recipe>.toml holds the answers, in the order of the exe
 ctest runs them as <chapter>.<recipe>.answers, so an answer on a page cannot be wrong.
 """
 import pathlib
+import re
+import shlex
 import shutil
 import sys
+import tempfile
 import tomllib
 
-SOURCES = (".cpp", ".cu", ".cl", ".hpp", ".cuh", ".capnp", ".sh", ".c")
+import cookbook
+from cookbook import process
+from cookbook.build import compile_command
+from cookbook.page import same, transcript_faults
+from cookbook.recipe import SOURCES
+
 KEYS = {"exercise", "program", "changes", "run", "exit", "output", "contains", "any_order", "tries", "hangs", "refused"}
 
 
@@ -67,20 +74,68 @@ def apply(folder, answer, target):
         shutil.copymode(folder / path, target / path)
 
 
-def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("list", "apply"):
+def answers_faults(recipe, build):
+    file = recipe.tests / "answers" / f"{recipe.name}.toml"
+    asked = set(map(int, re.findall(r"^(\d+)\. ", recipe.page.read_text().partition("\n## Exercises")[2], re.M)))
+    for number, answer in enumerate(read(file), 1):
+        name = f"answer {number}, to exercise {answer['exercise']}"
+        if answer["exercise"] not in asked:
+            yield f"{name}: the page has no such exercise"
+        fault = refusal_fault if "refused" in answer else answer_fault
+        if text := fault(recipe, build, number, answer):
+            yield f"{name}: {text}"
+
+
+def answer_fault(recipe, build, number, answer):
+    """What the changed program does that the answer does not say, or None."""
+    program = program_of(recipe.folder, answer)
+    if answer.get("changes"):
+        program = f"answers/{recipe.name}_answer_{number}"
+    command = recipe.command(build, program, shlex.split(answer.get("run", "")))
+    hangs, fault = answer.get("hangs", False), None
+    for _ in range(answer.get("tries", 1)):
+        result = process.run(command, 60, until_asleep=0.5 if hangs else 0)
+        if answer.get("exit", 0) != cookbook.SKIPPED:
+            process.skip_if_skipped(result)
+        lines, faults = result.text.splitlines(), []
+        if hangs != result.timed_out:
+            faults.append("it has ended" if hangs else "it hangs")
+        elif not hangs and result.code != answer.get("exit", 0):
+            faults.append(f"exit code {result.code}, expected {answer.get('exit', 0)}")
+        if "output" in answer:
+            faults += transcript_faults(answer["output"].splitlines(), lines, answer.get("any_order", False))
+        faults += [f"no line: {wanted}" for wanted in answer.get("contains", [])
+                   if not any(same(wanted, line) for line in lines)]
+        if not faults:
+            return None
+        fault = "\n".join([*faults, result.text])
+    return fault
+
+
+def refusal_fault(recipe, build, number, answer):
+    """Whether the compiler takes the changed program, or refuses it with other words; None if it is as expected."""
+    program = program_of(recipe.folder, answer)
+    source = recipe.source(program)
+    words, folder = compile_command(build, source)
+    with tempfile.TemporaryDirectory() as scratch:
+        apply(recipe.folder, answer, pathlib.Path(scratch))
+        words = [str(pathlib.Path(scratch) / source.name) if word == str(source) else word for word in words]
+        result = process.run([*words, "-fsyntax-only"], 60, cwd=folder)
+    if result.code == 0:
+        return "it compiles"
+    return None if answer["refused"] in result.text else f"the compiler says something else:\n{result.text}"
+
+
+def main(arguments):
+    if len(arguments) < 3 or arguments[0] not in ("list", "apply"):
         print(__doc__, file=sys.stderr)
         return 2
-    folder, file = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    folder, file = pathlib.Path(arguments[1]), pathlib.Path(arguments[2])
     answers = read(file)
-    if sys.argv[1] == "apply":
-        apply(folder, answers[int(sys.argv[4]) - 1], pathlib.Path(sys.argv[5]))
+    if arguments[0] == "apply":
+        apply(folder, answers[int(arguments[3]) - 1], pathlib.Path(arguments[4]))
         return 0
     for number, answer in enumerate(answers, 1):
         if answer.get("changes") and "refused" not in answer:
             print(number, program_of(folder, answer))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

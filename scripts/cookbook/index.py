@@ -1,0 +1,123 @@
+"""Writes what is made from the pages: the list of recipes in README.md, each chapter's table, and chapters/INDEX.md."""
+import re
+
+import cookbook
+from cookbook import recipe as model
+from cookbook.command import Parser, shown
+
+BEGIN, END = "<!-- recipes: made by scripts/update_index -->", "<!-- end of recipes -->"
+
+# Interfaces by the library that they belong to: heading, and what a code span in the right column of a page's table must
+# begin with. The first group that fits takes it.
+GROUPS = [
+    ("C++ standard library", r"(?:std|atomic)::\w[\w:]*|co_await|co_return|co_yield|thread_local|alignas|volatile"),
+    ("OpenMP", r"#pragma omp [a-z ]+|omp_\w+"),
+    ("oneTBB", r"tbb::[\w:]+"),
+    ("Boost and Asio", r"(?:boost|asio|beast|awaitable_operators|net|http)(?:::[\w:]+)?"),
+    ("MPI", r"MPI_\w+|mpirun|mpicxx"),
+    ("CUDA and its libraries", r"__\w+__|(?:cub|thrust|nvcuda|cg)::[\w:]+|(?:cuda|cublas|cufft|curand|nccl|nvrtc|cu)[A-Z]\w+|nvcc"),
+    ("OpenCL", r"cl::\w+|cl[A-Z]\w+|CL_\w+|__kernel"),
+    ("POSIX and Linux", r"(?:pthread|sem|posix|shm|sched|mq|epoll|timer)_\w+|f?exec[lv]p?e?|v?fork|wait(?:p?id)|kill|pipe2?|poll|"
+                        r"prctl\(\w+|prctl|mmap|munmap|futex|getppid|getpid|gettid|setenv|socketpair|signalfd|pidfd_\w+|sigaction|"
+                        r"ftruncate|fcntl|dup2|nice|ps|taskset"),
+]
+
+
+def padded(rows):
+    """The lines of a table, its first row the head, with columns of equal width, as mdformat writes them."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    rows.insert(1, ["-" * width for width in widths])
+    return ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+
+
+def table(recipes, folder):
+    rows = [[f"[`{recipe.name}`]({recipe.folder.relative_to(folder)}/README.md)", recipe.title, recipe.summary]
+            for recipe in recipes]
+    return "\n".join(padded([["recipe", "title", "what it shows"], *rows]))
+
+
+def chapter_lines(by_chapter):
+    """A line per chapter with its recipes' names, for the root README."""
+    lines = []
+    for chapter, recipes in by_chapter.items():
+        title, _ = model.title_and_summary(cookbook.ROOT / "chapters" / chapter / "README.md")
+        names = ", ".join(f"[{recipe.name}](chapters/{chapter}/{recipe.name}/README.md)" for recipe in recipes)
+        lines.append(f"- **[{title}](chapters/{chapter}/README.md)**: {names}")
+    return "\n".join(lines)
+
+
+def python_tables(recipe):
+    """(left cell, right cell) of each row of the table on the recipe's page whose first heading begins with Python."""
+    inside = False
+    for line in recipe.page.read_text().splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]] if line.startswith("|") else []
+        if len(cells) != 2:
+            inside = False
+        elif cells[0].startswith("Python"):
+            inside = True
+        elif inside and not set(cells[0]) <= set("-: "):
+            yield cells
+
+
+def spans(cell):
+    return [span.replace("\\|", "|") for span in re.findall(r"`([^`]+)`", cell)]
+
+
+def index(recipes):
+    """The text of chapters/INDEX.md."""
+    python, groups = {}, {heading: {} for heading, _ in GROUPS}
+    for recipe in recipes:
+        for left, right in python_tables(recipe):
+            for span in spans(left):
+                python.setdefault(span, {})[recipe.name] = recipe
+            for span in spans(right):
+                for heading, pattern in GROUPS:
+                    if match := re.match(rf"(?:{pattern})(?![\w])", span.removeprefix("::")):
+                        name = re.sub(r"^prctl\((\w+)", r"prctl(\1)", match[0])
+                        groups[heading].setdefault(name, {})[recipe.name] = recipe
+                        break
+
+    def lines(entries):
+        for span in sorted(entries, key=lambda span: (re.sub(r"\W", "", span).lower(), span)):
+            links = ", ".join(f"[{name}]({recipe.chapter}/{name}/README.md)" for name, recipe in entries[span].items())
+            yield f"- `{span}`: {links}"
+
+    parts = ["# Index\n\nFrom a construct of Python, or an interface of C++ or of a library, to the recipes whose pages name it in their "
+             "table. `scripts/list WORD` looks into the sources as well.\n\n<!-- made by scripts/update_index from the pages -->",
+             "## From Python\n\n" + "\n".join(lines(python))]
+    parts += [f"## {heading}\n\n" + "\n".join(lines(entries)) for heading, entries in groups.items() if entries]
+    return "\n\n".join(parts) + "\n"
+
+
+def parser():
+    result = Parser("update_index", __doc__)
+    result.add_argument("--check", action="store_true", help="write nothing; exit code 1, naming the file, where something is "
+                        "not what would be written")
+    return result
+
+
+def main(arguments):
+    args = parser().parse_args(arguments)
+    by_chapter = {}
+    for recipe in model.recipes():
+        by_chapter.setdefault(recipe.chapter, []).append(recipe)
+
+    marked = {cookbook.ROOT / "README.md": chapter_lines(by_chapter)}
+    for chapter, recipes in by_chapter.items():
+        folder = cookbook.ROOT / "chapters" / chapter
+        marked[folder / "README.md"] = table(recipes, folder)
+    wanted = {cookbook.ROOT / "chapters" / "INDEX.md": index([recipe for row in by_chapter.values() for recipe in row])}
+    for path, text in marked.items():
+        before = path.read_text()
+        if before.count(BEGIN) != 1 or before.count(END) != 1:
+            print(f"{shown(path)}: the marks are missing: {BEGIN} and {END}")
+            return 1
+        wanted[path] = re.sub(re.escape(BEGIN) + ".*" + re.escape(END), lambda _, text=text: f"{BEGIN}\n\n{text}\n\n{END}", before, flags=re.S)
+
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if args.check:
+            print(f"{shown(path)} is out of date; run scripts/update_index")
+        else:
+            path.write_text(wanted[path])
+    return 1 if stale and args.check else 0
