@@ -1,4 +1,5 @@
-"""Usage: python3 scripts/cookbook COMMAND ARGUMENT...    scripts/COMMAND does this for the commands that are meant for people"""
+"""Usage: python3 scripts/cookbook COMMAND ARGUMENT...    scripts/COMMAND does this for the commands that are meant for
+people"""
 import importlib
 import pathlib
 import signal

@@ -1,4 +1,5 @@
-"""Builds and runs the measurements of recipes, and prints their figures; installs first what they need and is missing."""
+"""Builds and runs the measurements of recipes, and prints their figures; installs first what they need and is
+missing."""
 import json
 import pathlib
 import sys
@@ -19,7 +20,7 @@ def parser():
     result.add_argument("--json", metavar="FILE", type=pathlib.Path,
                         help="also keep the figures as records, one JSON object per line; scripts/plot draws them")
     result.add_names(lambda: [one.name for one in benches()], nargs="*",
-                     help="every recipe that has a measurement if none is named; options after -- go to the measurements")
+                     help="every recipe that has a measurement if none is named; options after -- go to them")
     return result
 
 
@@ -41,11 +42,12 @@ def print_tables(records):
     for record in records:
         if table != record["table"]:
             table = record["table"]
-            print(f"\n{record['recipe']}: {table}\non {record['machine']}; {record['runs']} runs, median [lowest to highest]")
-        compared = "".join(f"  {share:7.2f} {label}" for label, share in record["compared"].items() if share is not None)
+            print(f"\n{record['recipe']}: {table}\non {record['machine']}; {record['runs']} runs, "
+                  "median [lowest to highest]")
+        shares = [(label, share) for label, share in record["compared"].items() if share is not None]
         values = [float("nan") if record[key] is None else record[key] for key in ("median", "lowest", "highest")]
-        print(f"  {record['row']:<44} {values[0]:10.4g} {record['unit']:<8} [{values[1]:.4g} to {values[2]:.4g}]{compared}",
-              flush=True)
+        print(f"  {record['row']:<44} {values[0]:10.4g} {record['unit']:<8} [{values[1]:.4g} to {values[2]:.4g}]"
+              + "".join(f"  {share:7.2f} {label}" for label, share in shares), flush=True)
 
 
 def main(arguments):

@@ -10,14 +10,14 @@ import cookbook
 from cookbook import process, recipe
 from cookbook.command import Problem
 
-DECISIVE = re.compile(r"\berror:|\bfatal error\b|required from here|undefined reference|multiple definition|cannot find -l|"
-                      r"^CMake Error|static assertion")
+DECISIVE = re.compile(r"\berror:|\bfatal error\b|required from here|undefined reference|multiple definition|"
+                      r"cannot find -l|^CMake Error|static assertion")
 SHOWN_LINES = 12
 
 
 def decisive_lines(text):
-    """The lines of a compiler's, linker's or CMake's output that say what is wrong, each once. Of the lines "required from
-    here" those in the project's own sources, which the error in a library's header is about."""
+    """The lines of a compiler's, linker's or CMake's output that say what is wrong, each once. Of the lines "required
+    from here" those in the project's own sources, which the error in a library's header is about."""
     lines = []
     for line in text.splitlines():
         own = "required from here" not in line or re.match(r"(\S*/)?(chapters|common|tests|exercises)/", line)
@@ -47,7 +47,8 @@ class Build:
         step(["cmake", "--preset", self.preset, *options], "configuring")
 
     def recipes(self):
-        """The recipes, as configure knows them; configures first where it has not, or where a listing has changed since."""
+        """The recipes, as configure knows them; configures first where it has not, or where a listing has changed
+        since."""
         file = self.folder / "recipes.json"
         listings = [*cookbook.ROOT.glob("chapters/*/CMakeLists.txt"), cookbook.ROOT / "chapters" / "manifest.cmake"]
         if not file.exists() or file.stat().st_mtime < max(path.stat().st_mtime for path in listings):

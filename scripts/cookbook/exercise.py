@@ -2,8 +2,8 @@
 
 Without a command: the exercises in learning order, what is done, and the next one; or those of a chapter.
 
-Exit code: 0 done or accepted, 1 not repaired yet, 2 wrong usage, 3 the system refused, 77 cannot be judged on this machine.
-COOKBOOK_EXERCISES names another folder for your work than exercises/.
+Exit code: 0 done or accepted, 1 not repaired yet, 2 wrong usage, 3 the system refused, 77 cannot be judged on this
+machine. COOKBOOK_EXERCISES names another folder for your work than exercises/.
 """
 import difflib
 import itertools
@@ -30,7 +30,7 @@ def parser():
     result.add_argument("--names", action="store_true", help="the names alone, one per line", dest="only_names")
     commands = result.add_subparsers(dest="command", metavar="COMMAND")
     for name, (_, of_begun, text, options) in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text, prog=f"scripts/exercise {name}", allow_abbrev=False)
+        command = commands.add_parser(name, help=text, description=text, prog=f"scripts/exercise {name}")
         command.add_names(names, metavar="NAME", nargs="?" if of_begun else None)
         for option, meaning in options.items():
             command.add_argument(option, action="store_true", help=meaning)
@@ -59,7 +59,8 @@ def next_one(progress, after=None):
     found = exercises.exercises()
     names = [exercise.name for exercise in found]
     place = names.index(after) + 1 if after else 0
-    return next((exercise for exercise in found[place:] + found[:place] if not progress.of(exercise.name).get("done")), None)
+    in_turn = found[place:] + found[:place]
+    return next((exercise for exercise in in_turn if not progress.of(exercise.name).get("done")), None)
 
 
 def say_next(progress, after=None):
@@ -92,7 +93,8 @@ def show_list(beginning):
 
 def start(exercise, args):
     if program_of(exercise).exists() and not args.again:
-        raise Problem(f"{shown(program_of(exercise))} exists. Your work stays as it is; --again replaces it by the broken program")
+        raise Problem(f"{shown(program_of(exercise))} exists. Your work stays as it is; --again replaces it by the "
+                      "broken program")
     if not args.no_setup:
         setup.for_recipes([exercise.recipe.name])
     folder_of(exercise).mkdir(parents=True, exist_ok=True)
@@ -108,7 +110,8 @@ def start(exercise, args):
 
 
 def note_compile_command(exercise, build):
-    """Tells an editor how the learner's program is compiled, in the form in which CMake does it for those of the build."""
+    """Tells an editor how the learner's program is compiled, in the form in which CMake does it for those of the
+    build."""
     source = program_of(exercise).resolve()
     try:
         words, folder = judging.Program(exercise, source, build.folder, None).compile_words()
@@ -132,15 +135,16 @@ def begun(name):
 
 
 def prepare(exercise):
-    """Builds what the learner's program is linked with; the build folder. Exit code 77 if the recipe cannot be built here."""
+    """Builds what the learner's program is linked with; the build folder. Exit code 77 if the recipe cannot be built
+    here."""
     build = Build()
     found = build.recipe(exercise.recipe.name)
     if found.missing:
         print(f"{exercise.name} cannot be judged here: install {found.missing} (scripts/setup {found.name} does)")
         sys.exit(cookbook.SKIPPED)
     # The recipe's other programs, too, which the learner's may start; not its bench.
-    programs = {found.name, exercise.name, *found.programs, *found.pitfalls, "exercise_interposer", "exercise_interposer_mpi"}
-    build.build(*(programs & build.targets()))
+    programs = {found.name, *found.programs, *found.pitfalls}
+    build.build(*(programs | {"exercise_interposer", "exercise_interposer_mpi"}) & build.targets())
     note_compile_command(exercise, build)
     return build.folder
 
@@ -199,8 +203,8 @@ def give_hint(exercise, args):
 
 def show_difference(before, after, what):
     for name, text in before.items():
-        sys.stdout.writelines(difflib.unified_diff(text.splitlines(keepends=True), after[name].splitlines(keepends=True),
-                                                   f"{name}, broken", f"{name}, {what}"))
+        old, new = (one.splitlines(keepends=True) for one in (text, after[name]))
+        sys.stdout.writelines(difflib.unified_diff(old, new, f"{name}, broken", f"{name}, {what}"))
 
 
 def show_changes(exercise, args):
@@ -219,11 +223,12 @@ def solution(exercise, args):
     return 0
 
 
-# What each calls, whether it takes an exercise that is begun (the one changed last if none is named), its help and options.
+# What each calls, whether it takes an exercise that is begun (the one changed last if none is named), its help and
+# options.
 COMMANDS = {
-    "start": (start, False, "copies the broken program to exercises/NAME/, with the task at its head; installs first what the "
-              "recipe needs and is missing", {"--again": "also where you have begun: your work there is replaced",
-                                              "--no-setup": "install nothing"}),
+    "start": (start, False, "copies the broken program to exercises/NAME/, with the task at its head; installs first "
+              "what the recipe needs and is missing", {"--again": "also where you have begun: your work is replaced",
+                                                       "--no-setup": "install nothing"}),
     "check": (check, True, "compiles your repair and judges it; without a name the one changed last", {}),
     "run": (run_it, True, "compiles your program as it is, and runs it", {}),
     "diff": (show_changes, True, "what you have changed", {}),

@@ -1,17 +1,17 @@
 """The exercises: broken programs to repair. Where each is defined, what the learner gets, what a repair must keep.
 
-An exercise is a pitfall of a recipe, or a program to complete. exercise.toml in the recipe's folder has a table for each:
+An exercise is a pitfall of a recipe, or a program to complete. exercise.toml in the recipe's folder has a table each:
 
     [lock_race]                        # the name of the program
     task = "..."                       # what it does wrong, and what it shall do; never why
     hints = ["...", "...", "..."]      # each says more than the one before
-    prints = ["counter: 0"]            # regular expressions; each must match a whole line that the repaired program prints
-    keep = ["if (counter == 0)"]       # text that must stay in the program, white space aside: its work and its own checks
+    prints = ["counter: 0"]            # regular expressions; each must match a whole line that the repair prints
+    keep = ["if (counter == 0)"]       # text that must stay in the program, white space aside: its work and its checks
     refuse = {"regular expression" = "why"}  # what a repair must not be, looked for in the program without white space
     threads = 3                        # that must exist at the same time in one process, main included
     processes = 2                      # that the program must start, in all
-    calls = {MPI_Send = 2}             # calls of MPI's functions, at least, in all ranks together; "MPI_Send|MPI_Isend" = 2
-                                       # counts both
+    calls = {MPI_Send = 2}             # calls of MPI's functions, at least, in all ranks together;
+                                       # "MPI_Send|MPI_Isend" = 2 counts both
     sanitizer = "thread"               # thread, address (with undefined), none; for CUDA a tool of compute-sanitizer:
                                        # memcheck, racecheck, initcheck, synccheck. Without this line: thread where the
                                        # source includes <thread>, memcheck for CUDA, none for MPI, otherwise address
@@ -107,13 +107,15 @@ class Exercise:
         return tomllib.loads(self.solution_file.read_text())
 
     def edited(self, edits):
-        """The learner's files with `edits` made; ValueError if the old text of one does not stand there exactly once."""
+        """The learner's files with `edits` made; ValueError if the old text of one does not stand there exactly
+        once."""
         texts = self.texts()
         main = next(iter(texts))
         for edit in edits:
             name = edit.get("file", main)
             if texts.get(name, "").count(edit["old"]) != 1:
-                raise ValueError(f"{self.name}: stands {texts.get(name, '').count(edit['old'])} times in {name}: {edit['old']}")
+                count = texts.get(name, "").count(edit["old"])
+                raise ValueError(f"{self.name}: stands {count} times in {name}: {edit['old']}")
             texts[name] = texts[name].replace(edit["old"], edit["new"])
         return texts
 
@@ -152,7 +154,8 @@ def faults_of_lists():
                 yield f"{recipe.name}: exercise.toml has {name}, which is none of its pitfalls"
             wrong = [key for key, value in table.items() if key not in FIELDS or not isinstance(value, FIELDS[key])]
             if wrong or not {"task", "hints"} <= table.keys() or table.get("sanitizer", "none") not in SANITIZERS:
-                yield f"{name}: unknown or missing fields, or of the wrong type: {', '.join(wrong) or 'task, hints, sanitizer'}"
+                wrong = ", ".join(wrong) or "task, hints, sanitizer"
+                yield f"{name}: unknown or missing fields, or of the wrong type: {wrong}"
                 continue
             yield from faults_of(Exercise(name, recipe, **table))
 

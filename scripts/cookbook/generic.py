@@ -1,5 +1,6 @@
-"""The generic tests of a recipe: page, answers, fault, usage, compile_line, bench, gtest, and those of a pitfall: symptom,
-exercise. Besides, exercises (the definitions of all exercises fit the programs) and checks (no check is unable to fail).
+"""The generic tests of a recipe: page, answers, fault, usage, compile_line, bench, gtest, and those of a pitfall:
+symptom, exercise. Besides, exercises (the definitions of all exercises fit the programs) and checks (no check is unable
+to fail).
 
 Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
@@ -43,8 +44,8 @@ def check_lines(text, word):
 
 def may_be_skipped(recipe):
     """Whether the recipe's programs may find that the machine lacks what they need, although they were built."""
-    needs = recipe.needs
-    return recipe.launcher == "script" or "cuda" in needs or "opencl" in needs or "rabbitmq" in needs and not RABBITMQ.exists()
+    devices = {"cuda", "opencl"} & set(recipe.needs)
+    return recipe.launcher == "script" or bool(devices) or "rabbitmq" in recipe.needs and not RABBITMQ.exists()
 
 
 def bare_transcripts(recipe, build, program=None):
@@ -130,11 +131,12 @@ def bench_faults(recipe, build):
 
 
 def compile_line_faults(recipe, build):
-    """The compile lines of every program of the recipe work, as they are written. For the compiler's cache each source of a
-    line is compiled by a call of its own, with the line's options, and the objects are linked."""
+    """The compile lines of every program of the recipe work, as they are written. For the compiler's cache each source
+    of a line is compiled by a call of its own, with the line's options, and the objects are linked."""
     day = datetime.date.today().toordinal()
     if (day + zlib.crc32(recipe.name.encode())) % SHARE and os.environ.get("COOKBOOK_ALL_COMPILE_LINES") != "1":
-        print(f"skipped: 1 recipe in {SHARE} is tried each day, and this one on another; scripts/test --compile-lines tries all")
+        print(f"skipped: 1 recipe in {SHARE} is tried each day, and this one on another; scripts/test --compile-lines "
+              "tries all")
         sys.exit(cookbook.SKIPPED)
     for source in recipe.sources(PROGRAMS):
         if not (build / "bin" / source.stem).exists():
@@ -168,8 +170,8 @@ def command_fault(text, folder):
     options = [word for word in options if word not in libraries]
     cache = ["ccache"] * bool(shutil.which("ccache"))
     objects = [f"{number}.o" for number in range(len(sources))]
-    commands = [[*cache, *options, "-c", source, "-o", made_of] for source, made_of in zip(sources, objects)]
-    for command in [*commands, [*options, *objects, *libraries, *words[made:made + 2]]]:
+    calls = [[*cache, *options, "-c", source, "-o", f"{number}.o"] for number, source in enumerate(sources)]
+    for command in [*calls, [*options, *objects, *libraries, *words[made:made + 2]]]:
         done = process.run(command, 600, cwd=folder)
         if done.code != 0:
             return done.text
@@ -228,8 +230,8 @@ def gtest_faults(recipe, build, chosen):
 
 
 def exercise_faults(name, build):
-    """An exercise: the untouched program is refused for its symptom, a plausible wrong repair is refused with the expected
-    reason, and the known solution is accepted."""
+    """An exercise: the untouched program is refused for its symptom, a plausible wrong repair is refused with the
+    expected reason, and the known solution is accepted."""
     from cookbook import exercises, judging  # only here: that they are loaded takes longer than some of the tests
 
     def judged(case, texts, **effort):
@@ -264,8 +266,9 @@ def faults(kind, name, build, sanitizer, chosen):
         return exercises.faults_of_lists()
     if kind == "checks":
         return (fault for recipe in recipes() for source in recipe.sources(PROGRAMS) for fault in check_faults(source))
-    of = {"symptom": lambda recipe: recipe.pitfalls, "exercise": lambda recipe: recipe.pitfalls}
-    recipe = next(one for one in read(build / "recipes.json") if name in of.get(kind, lambda recipe: [recipe.name])(one))
+    of_pitfall = kind in ("symptom", "exercise")
+    listed = read(build / "recipes.json")
+    recipe = next(one for one in listed if name in (one.pitfalls if of_pitfall else [one.name]))
     return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: answers_faults(recipe, build),
             "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),
@@ -275,8 +278,8 @@ def faults(kind, name, build, sanitizer, chosen):
 
 def parser():
     result = Parser("cookbook check", __doc__)
-    result.add_argument("kind", choices=["page", "answers", "fault", "usage", "compile_line", "bench", "gtest", "symptom",
-                                         "exercise", "exercises", "checks"])
+    result.add_argument("kind", choices=["page", "answers", "fault", "usage", "compile_line", "bench", "gtest",
+                                         "symptom", "exercise", "exercises", "checks"])
     result.add_argument("name", nargs="?", default="", help="the recipe, or the pitfall")
     result.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=cookbook.ROOT / "build")
     result.add_argument("--sanitizer", default="", help="with which the build was made")

@@ -7,27 +7,29 @@ from cookbook.command import Parser, shown
 
 BEGIN, END = "<!-- recipes: made by scripts/update_index -->", "<!-- end of recipes -->"
 
-# Interfaces by the library that they belong to: heading, and what a code span in the right column of a page's table must
-# begin with. The first group that fits takes it.
+# Interfaces by the library that they belong to: heading, and what a code span in the right column of a page's table
+# must begin with. The first group that fits takes it.
 GROUPS = [
     ("C++ standard library", r"(?:std|atomic)::\w[\w:]*|co_await|co_return|co_yield|thread_local|alignas|volatile"),
     ("OpenMP", r"#pragma omp [a-z ]+|omp_\w+"),
     ("oneTBB", r"tbb::[\w:]+"),
     ("Boost and Asio", r"(?:boost|asio|beast|awaitable_operators|net|http)(?:::[\w:]+)?"),
     ("MPI", r"MPI_\w+|mpirun|mpicxx"),
-    ("CUDA and its libraries", r"__\w+__|(?:cub|thrust|nvcuda|cg)::[\w:]+|(?:cuda|cublas|cufft|curand|nccl|nvrtc|cu)[A-Z]\w+|nvcc"),
+    ("CUDA and its libraries", r"__\w+__|(?:cub|thrust|nvcuda|cg)::[\w:]+|"
+                               r"(?:cuda|cublas|cufft|curand|nccl|nvrtc|cu)[A-Z]\w+|nvcc"),
     ("OpenCL", r"cl::\w+|cl[A-Z]\w+|CL_\w+|__kernel"),
-    ("POSIX and Linux", r"(?:pthread|sem|posix|shm|sched|mq|epoll|timer)_\w+|f?exec[lv]p?e?|v?fork|wait(?:p?id)|kill|pipe2?|poll|"
-                        r"prctl\(\w+|prctl|mmap|munmap|futex|getppid|getpid|gettid|setenv|socketpair|signalfd|pidfd_\w+|sigaction|"
+    ("POSIX and Linux", r"(?:pthread|sem|posix|shm|sched|mq|epoll|timer)_\w+|f?exec[lv]p?e?|v?fork|wait(?:p?id)|"
+                        r"kill|pipe2?|poll|prctl\(\w+|prctl|mmap|munmap|futex|getppid|getpid|gettid|setenv|socketpair|signalfd|pidfd_\w+|sigaction|"
                         r"ftruncate|fcntl|dup2|nice|ps|taskset"),
 ]
 
 
 def padded(rows):
     """The lines of a table, its first row the head, with columns of equal width, as mdformat writes them."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])
-    return ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    return [f"| {' | '.join(row)} |" for row in padded]
 
 
 def table(recipes, folder):
@@ -82,8 +84,9 @@ def index(recipes):
             links = ", ".join(f"[{name}]({recipe.chapter}/{name}/README.md)" for name, recipe in entries[span].items())
             yield f"- `{span}`: {links}"
 
-    parts = ["# Index\n\nFrom a construct of Python, or an interface of C++ or of a library, to the recipes whose pages name it in their "
-             "table. `scripts/list WORD` looks into the sources as well.\n\n<!-- made by scripts/update_index from the pages -->",
+    parts = ["# Index\n\nFrom a construct of Python, or an interface of C++ or of a library, to the recipes whose "
+             "pages name it in their table. `scripts/list WORD` looks into the sources as well.\n\n"
+             "<!-- made by scripts/update_index from the pages -->",
              "## From Python\n\n" + "\n".join(lines(python))]
     parts += [f"## {heading}\n\n" + "\n".join(lines(entries)) for heading, entries in groups.items() if entries]
     return "\n\n".join(parts) + "\n"
@@ -91,8 +94,8 @@ def index(recipes):
 
 def parser():
     result = Parser("update_index", __doc__)
-    result.add_argument("--check", action="store_true", help="write nothing; exit code 1, naming the file, where something is "
-                        "not what would be written")
+    result.add_argument("--check", action="store_true", help="write nothing; exit code 1, naming the file, where "
+                        "something is not what would be written")
     return result
 
 
@@ -112,7 +115,8 @@ def main(arguments):
         if before.count(BEGIN) != 1 or before.count(END) != 1:
             print(f"{shown(path)}: the marks are missing: {BEGIN} and {END}")
             return 1
-        wanted[path] = re.sub(re.escape(BEGIN) + ".*" + re.escape(END), lambda _, text=text: f"{BEGIN}\n\n{text}\n\n{END}", before, flags=re.S)
+        head, tail = before.split(BEGIN)[0], before.split(END)[1]
+        wanted[path] = f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}"
 
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in stale:

@@ -1,5 +1,6 @@
 """Judges a repair of an exercise: compiles it, runs it many times and under load, counts its threads, processes and
-messages, and runs it with a sanitizer. The answer says in plain words what is still wrong, with the lines that show it."""
+messages, and runs it with a sanitizer. The answer says in plain words what is still wrong, with the lines that show
+it."""
 import dataclasses
 import os
 import pathlib
@@ -85,7 +86,7 @@ class Program:
         done = run(words, place, 300)
         if done.code != 0:
             raise Refused("The program does not compile. The first error:", first_error(done.text))
-        words = [str(object_file) if re.search(rf"/{name}\.dir/.*\.o$", word) else str(program) if word == f"bin/{name}" else word
+        words = [str(program) if word == f"bin/{name}" else re.sub(rf"^\S*/{name}\.dir/\S*\.o$", str(object_file), word)
                  for word in link_command(self.build, name)]
         done = run([*words, *flags], self.build, 300)
         if done.code != 0:
@@ -101,39 +102,39 @@ class Program:
 # Judging -------------------------------------------------------------------------------------------------------------
 
 def symptom_of(exercise):
-    """The text by which the untouched program shows its mistake, or None where it hangs or where only a sanitizer sees it."""
+    """The text by which the untouched program shows its mistake, or None where it hangs or where only a sanitizer sees
+    it."""
     symptom = " ".join(head_field(exercise.original, "Symptom"))
     text = re.search(r'prints "([^"]+)"', symptom)
     return text[1] if text and not symptom.startswith("exit 0") else None
 
 
-def last_lines(text):
-    return "\n".join([line for line in text.splitlines() if line.strip()][-SHOWN_LINES:])
+def last_lines(outcome):
+    return "\n".join(outcome.lines[-SHOWN_LINES:])
 
 
 def check_outcome(exercise, outcome, limit, where):
     """Refuses what one run has shown."""
     symptom = symptom_of(exercise)
     if symptom and symptom in outcome.text:
-        lines = [line for line in outcome.text.splitlines() if line.strip()]
-        place = next(i for i, line in enumerate(lines) if symptom in line)
+        place = next(i for i, line in enumerate(outcome.lines) if symptom in line)
         raise Refused(f"The mistake still shows{where}. The program printed:",
-                      "\n".join(lines[max(0, place - 3):place + 1]))
+                      "\n".join(outcome.lines[max(0, place - 3):place + 1]))
     if outcome.timed_out:
         raise Refused(f"The program hangs: it still ran after {limit} s{where}. "
-                      + ("Its last lines:" if outcome.text.strip() else "It has printed nothing."), last_lines(outcome.text))
+                      + ("Its last lines:" if outcome.lines else "It has printed nothing."), last_lines(outcome))
     if outcome.code == cookbook.SKIPPED:
-        raise Skipped(last_lines(outcome.text))
+        raise Skipped(last_lines(outcome))
     if outcome.code < 0:
         raise Refused(f"The program was ended by signal {-outcome.code} ({signal.Signals(-outcome.code).name}){where}. "
-                      "Its last lines:", last_lines(outcome.text))
+                      "Its last lines:", last_lines(outcome))
     if outcome.code != 0:
         raise Refused(f"The program ended with exit code {outcome.code}{where}, not with 0. Its last lines:",
-                      last_lines(outcome.text))
+                      last_lines(outcome))
     for pattern in exercise.prints:
         if not any(re.fullmatch(pattern, line.strip()) for line in outcome.text.splitlines()):
-            raise Refused(f"No line of the output is like the expected one{where}: {pattern.replace(chr(92), '')}. The program printed:",
-                          last_lines(outcome.text))
+            raise Refused(f"No line of the output is like the expected one{where}: {pattern.replace(chr(92), '')}. "
+                          "The program printed:", last_lines(outcome))
 
 
 def check_text(exercise, texts):
@@ -144,8 +145,8 @@ def check_text(exercise, texts):
     if len(re.findall(SLEEPS, mine)) > len(re.findall(SLEEPS, original)):
         before = [line.strip() for line in original.splitlines()]
         shown = [line.strip() for line in mine.splitlines() if re.search(SLEEPS, line) and line.strip() not in before]
-        raise Refused("The program sleeps where it did not before. Sleeping makes a mistake show less often; it does not "
-                      "remove it:", "\n".join(shown))
+        raise Refused("The program sleeps where it did not before. Sleeping makes a mistake show less often; it does "
+                      "not remove it:", "\n".join(shown))
     squeezed = "\n".join(exercises.squeezed(text) for text in texts.values())
     for piece in exercise.keep:
         if exercises.squeezed(piece) not in squeezed:
@@ -156,20 +157,21 @@ def check_text(exercise, texts):
 
 
 def check_counts(exercise, record):
-    """Refuses a repair that takes the parallelism out: fewer threads, processes or messages than the program must have."""
+    """Refuses a repair that takes the parallelism out: fewer threads, processes or messages than the program must
+    have."""
     lines = record.read_text().splitlines() if record.exists() else []
     threads = max([int(line.split()[1]) for line in lines if line.startswith("threads ")], default=1)
     processes = lines.count("process")
     if threads < exercise.threads:
-        raise Refused(f"Beside main at most {threads - 1} thread{'s' * (threads != 2)} existed at the same time, and the program "
-                      f"needs {exercise.threads - 1}. A repair keeps the parallelism.")
+        raise Refused(f"Beside main at most {threads - 1} thread{'s' * (threads != 2)} existed at the same time, and "
+                      f"the program needs {exercise.threads - 1}. A repair keeps the parallelism.")
     if processes < exercise.processes:
         raise Refused(f"The program started {processes} processes, and it needs {exercise.processes}. "
                       "A repair keeps the parallelism.")
     for call, least in exercise.calls.items():
         if (made := sum(lines.count(f"call {one}") for one in call.split("|"))) < least:
-            raise Refused(f"All ranks together called {call.replace('|', ' or ')} {made} times, and the program needs {least} calls. "
-                          "A repair keeps the communication.")
+            raise Refused(f"All ranks together called {call.replace('|', ' or ')} {made} times, and the program needs "
+                          f"{least} calls. A repair keeps the communication.")
 
 
 def sanitizer_of(exercise):
@@ -193,7 +195,8 @@ SANITIZER_NAMES = {"thread": "ThreadSanitizer", "address": "AddressSanitizer"}
 REPORT = re.compile(r"^(==\d+==ERROR: |WARNING: ThreadSanitizer|FATAL: ThreadSanitizer|.*: runtime error: |"
                     r"=+ (Invalid |Uninitialized |Barrier error|(Error|Warning): Race reported|Program hit |"
                     r"ERROR SUMMARY: [1-9]|RACECHECK SUMMARY: [1-9]))")
-NO_SUCH_TOOL_HERE = "Device not supported"  # what compute-sanitizer says on a virtual machine that hides the device's counters
+# what compute-sanitizer says on a virtual machine that hides the device's counters
+NO_SUCH_TOOL_HERE = "Device not supported"
 
 
 def check_sanitizer(exercise, program, plain):
@@ -202,11 +205,12 @@ def check_sanitizer(exercise, program, plain):
         return None
     suppressions = cookbook.ROOT / "tests" / "support" / "tsan.supp"
     environment = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={suppressions}",
-                   "ASAN_OPTIONS": "detect_stack_use_after_return=1:protect_shadow_gap=0", "UBSAN_OPTIONS": "print_stacktrace=1",
+                   "ASAN_OPTIONS": "detect_stack_use_after_return=1:protect_shadow_gap=0",
+                   "UBSAN_OPTIONS": "print_stacktrace=1",
                    "LSAN_OPTIONS": "detect_leaks=0" if {"mpi", "opencl", "cuda"} & set(exercise.recipe.needs) else ""}
     if kind in SANITIZER_NAMES:
         # As the presets tsan and asan have it; the warnings were shown when the program was compiled without.
-        flags = {"thread": ["-fsanitize=thread"], "address": ["-fsanitize=address,undefined", "-fno-sanitize=vptr"]}[kind]
+        flags = ["-fsanitize=thread"] if kind == "thread" else ["-fsanitize=address,undefined", "-fno-sanitize=vptr"]
         flags += ["-O1", "-g", "-w"]
         name = SANITIZER_NAMES[kind]
         before = ["setarch", platform.machine(), "-R"] if kind == "thread" else []
@@ -225,21 +229,21 @@ def check_sanitizer(exercise, program, plain):
         lines = outcome.text.splitlines()
         start = next((i for i, line in enumerate(lines) if REPORT.match(line)), None)
         if start is not None:
-            own = [line.strip() for line in lines[start + 1:]
-                   if program.source.name in line or re.match(r" +(Previous |Atomic )?(read|write) of size", line, re.I)]
-            meaning = [words + " " for kind_of_mistake, words in IN_PLAIN_WORDS.items() if kind_of_mistake in lines[start]]
+            access = re.compile(r" +(Previous |Atomic )?(read|write) of size", re.I)
+            own = [line.strip() for line in lines[start + 1:] if program.source.name in line or access.match(line)]
+            meaning = [words + " " for mistake, words in IN_PLAIN_WORDS.items() if mistake in lines[start]]
             raise Refused(f"{name} finds a mistake. {''.join(meaning[:1])}Its report:",
                           "\n".join([lines[start].strip(), *own[:SHOWN_LINES - 1]]))
         if outcome.timed_out:
             check_outcome(exercise, outcome, limit, f" with {name}")
         if outcome.code == cookbook.SKIPPED:
-            raise Skipped(last_lines(outcome.text))
+            raise Skipped(last_lines(outcome))
     return name
 
 
 def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
-    """The verdict on the program in `folder`. It is run up to `runs` times and `seconds` alone, and as often under load.
-    What has been done so far is told to `say`."""
+    """The verdict on the program in `folder`. It is run up to `runs` times and `seconds` alone, and as often under
+    load. What has been done so far is told to `say`."""
     texts = {name: (folder / name).read_text() for name in exercise.texts()}
     source = folder / next(iter(texts))
     process.adopt_orphans()
@@ -249,7 +253,7 @@ def judge(exercise, folder, build, runs=20, seconds=6, say=lambda text: None):
             if "cuda" in exercise.recipe.needs:  # to compile takes long, so ask first whether there is a device
                 first = run(program.command(build / "bin" / exercise.name), scratch, 60)
                 if first.code == cookbook.SKIPPED:
-                    raise Skipped(last_lines(first.text))
+                    raise Skipped(last_lines(first))
             plain = program.compiled()
             say("compiled")
             record = pathlib.Path(scratch) / "record"

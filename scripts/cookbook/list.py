@@ -1,4 +1,5 @@
-"""Prints the recipes by chapter, with their one-line summaries; those with an exercise (scripts/exercise) have a mark x."""
+"""Prints the recipes by chapter, with their one-line summaries; those with an exercise (scripts/exercise) have a mark
+x."""
 import re
 import textwrap
 
@@ -42,5 +43,6 @@ def main(arguments):
         if used:
             print(textwrap.fill(f"uses {', '.join(used)}", 118, initial_indent=" " * 29, subsequent_indent=" " * 29))
     if chapter is None:
-        raise Problem(f"nothing has {' and '.join(args.words)}" + hint(args.words[0], [one.name for one in recipes]), code=1)
+        near = hint(args.words[0], [one.name for one in recipes])
+        raise Problem(f"nothing has {' and '.join(args.words)}{near}", code=1)
     return 0

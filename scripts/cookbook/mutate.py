@@ -10,10 +10,10 @@ The mutations of a chapter stand in tests/<chapter>/mutations.toml, two or more 
     preset = "tsan"         # only for a mistake that nothing but this preset's build shows
 
 Each is made in a copy of the tree, in build-mutate/. The programs and tests of the recipes that use the file are built
-there, and all their tests but `page`, `compile_line`, `answers` and `exercise`, which would notice any change of the text,
-are run until one fails. Prints a line per mutation: caught, with the test that caught it, or survived. A test that has
-only reached its time limit is named as such: it may hang because of the mistake, or the machine is busy. Exit code 1 if one
-survived, did not compile or did not apply, or if the tests fail without any mutation.
+there, and all their tests but `page`, `compile_line`, `answers` and `exercise`, which would notice any change of the
+text, are run until one fails. Prints a line per mutation: caught, with the test that caught it, or survived. A test
+that has only reached its time limit is named as such: it may hang because of the mistake, or the machine is busy. Exit
+code 1 if one survived, did not compile or did not apply, or if the tests fail without any mutation.
 """
 import os
 import pathlib
@@ -58,7 +58,8 @@ def faults_of_lists():
     """What is wrong with the lists themselves: a recipe that does not exist, or a text that does not occur once."""
     known = {(one.chapter, one.name) for one in recipe.recipes()}
     for chapter, tables in lists().items():
-        yield from (f"{chapter}/mutations.toml: there is no recipe {name}" for name in tables if (chapter, name) not in known)
+        unknown = [name for name in tables if (chapter, name) not in known]
+        yield from (f"{chapter}/mutations.toml: there is no recipe {name}" for name in unknown)
     for one, mutation in mutations():
         if missing := {"file", "old", "new", "why"} - mutation.keys():
             yield f"{one.name}: a mutation without {', '.join(sorted(missing))}"
@@ -80,7 +81,7 @@ def included(sources):
         found.add(path)
         chapter = next((parent for parent in path.parents if parent.parent.name in ("chapters", "tests")), path.parent)
         for name in re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.M):
-            places = (path.parent, chapter, cookbook.ROOT / "common", cookbook.ROOT / "chapters", cookbook.ROOT / "tests")
+            places = (path.parent, chapter, *(cookbook.ROOT / folder for folder in ("common", "chapters", "tests")))
             todo += [(place / name).resolve() for place in places if (place / name).exists()][:1]
     return found
 
@@ -100,8 +101,9 @@ def tracked_files():
     listed = process.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=cookbook.ROOT)
     if listed.code == 0:
         return listed.lines
-    files = (path.relative_to(cookbook.ROOT) for path in cookbook.ROOT.rglob("*") if path.is_file() or path.is_symlink())
-    return [str(path) for path in files if not path.parts[0].startswith("build")]  # not a checkout, but an archive
+    # Not a checkout, but an archive.
+    files = (path.relative_to(cookbook.ROOT) for path in cookbook.ROOT.rglob("*") if path.is_file())
+    return [str(path) for path in files if not path.parts[0].startswith("build")]
 
 
 class Copy:
@@ -131,19 +133,22 @@ class Copy:
 
     def make(self, recipes):
         """Builds the recipes' programs and tests; what the compiler says if it refuses, or None."""
-        wanted = {name for one in recipes for name in (one.name, *one.programs, *one.pitfalls, one.bench, f"{one.name}_test")}
+        wanted = {name for one in recipes
+                  for name in (one.name, *one.programs, *one.pitfalls, one.bench, f"{one.name}_test")}
         done = self.run("cmake", "--build", str(self.build), "--target", *(wanted & self.targets))
         return None if done.code == 0 else "\n".join(decisive_lines(done.text)) or done.text
 
     def first_failure(self, recipes):
         """The recipes' tests until one fails: its name, or None."""
         fixed = ["setarch", platform.machine(), "-R"] if self.preset == "tsan" else []
-        done = self.run(*fixed, "ctest", "--preset", self.preset, "-L", f"^({'|'.join(one.name for one in recipes)})$", "-E", LEFT_OUT,
-                        "-LE", "^(timing|exercise)$", "--stop-on-failure", "--no-tests=error", "-j", str(os.cpu_count()))
+        labels = f"^({'|'.join(one.name for one in recipes)})$"
+        chosen = ["-L", labels, "-E", LEFT_OUT, "-LE", "^(timing|exercise)$", "--no-tests=error"]
+        done = self.run(*fixed, "ctest", "--preset", self.preset, *chosen, "--stop-on-failure", "-j", str(os.cpu_count()))
         if done.code == 0:
             return None
         # ctest's own list; the output of the failed test, before it, may have lines that look like its lines.
-        failed = re.findall(r"^\s*\d+ - (.*\S) \((.*)\)", done.text[done.text.rfind("The following tests FAILED:"):], re.M)
+        listed = done.text[done.text.rfind("The following tests FAILED:"):]
+        failed = re.findall(r"^\s*\d+ - (.*\S) \((.*)\)", listed, re.M)
         failed = sorted((how == "Timeout", name) for name, how in failed if how not in ("Not Run", "Skipped"))
         return f"the time limit of {failed[0][1]}" if failed and failed[0][0] else failed[0][1] if failed else done.text
 

@@ -44,7 +44,8 @@ PLAIN = dict(
   checks.equal("items doubled", doubled(items), items + items);
   return checks.exit_code();
 """,
-    transcript="ok    items doubled: 20", start='run("{name}", {{"--items", "21"}})', expected="ok    items doubled: 42")
+    transcript="ok    items doubled: 20", expected="ok    items doubled: 42",
+    start='run("{name}", {{"--items", "21"}})')
 
 MPI = dict(
     PLAIN, needs=" NEEDS mpi RUN mpi 4", compiler="mpicxx", folder=" -Ichapters/{chapter}", libraries="",
@@ -246,8 +247,8 @@ def write_all(chapter, name, kind, bench):
     words = {"title": title, "name": name, "chapter": chapter}
     what = {key: value.replace("NAME", name) for key, value in KINDS[kind].items()}
     program = f"{name}.{what['ending']}"
-    compile_line = (f"{what['compiler']} -std=c++20 -O2 -Icommon{what['folder'].format(**words)} chapters/{chapter}/{name}/{program} "
-                    f"common/cookbook/*.cpp -lfmt{what['libraries']} -o {name}")
+    compile_line = (f"{what['compiler']} -std=c++20 -O2 -Icommon{what['folder'].format(**words)} "
+                    f"chapters/{chapter}/{name}/{program} common/cookbook/*.cpp -lfmt{what['libraries']} -o {name}")
     files = {
         folder / name / program: MAIN.format(
             **words, compile=compile_line, run=f"{what['launcher']}{name} [--items N]", includes=what["includes"],
@@ -258,7 +259,7 @@ def write_all(chapter, name, kind, bench):
         cookbook.ROOT / "tests" / chapter / f"{name}_test.cpp": TEST.format(
             **words, start=what["start"].format(**words), expected=what["expected"],
             function=what["start"].split("(")[0],
-            skip='  if (result.exit_code == 77) GTEST_SKIP() << result.text();\n' if kind in ("cuda", "opencl") else ""),
+            skip="  if (result.exit_code == 77) GTEST_SKIP() << result.text();\n" * (kind in ("cuda", "opencl"))),
     }
     if kind == "opencl":
         files[folder / name / f"{name}.cl"] = what["kernels"]
@@ -280,10 +281,10 @@ def write_all(chapter, name, kind, bench):
 
 def parser():
     result = Parser("new_recipe", __doc__)
-    result.add_argument("--kind", choices=KINDS, default="plain", help="mpi: started by mpirun; opencl: with a .cl file; script: "
-                        "several programs, and a run.sh that starts them")
-    result.add_argument("--bench", action="store_true", help="also a measurement, NAME_bench.cpp (not for cuda and opencl, whose "
-                        "devices' work needs their own clocks)")
+    result.add_argument("--kind", choices=KINDS, default="plain", help="mpi: started by mpirun; opencl: with a .cl file; "
+                        "script: several programs, and a run.sh that starts them")
+    result.add_argument("--bench", action="store_true", help="also a measurement, NAME_bench.cpp (not for cuda and opencl, "
+                        "whose devices' work needs their own clocks)")
     result.add_argument("chapter", metavar="CHAPTER")
     result.add_argument("name", metavar="NAME")
     return result

@@ -9,7 +9,8 @@ import cookbook
 from cookbook import process, recipe
 from cookbook.recipe import Recipe
 
-UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|x|%|seconds|Hz|[kMG]Hz)")
+UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|"
+         r"x|%|seconds|Hz|[kMG]Hz)")
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
@@ -161,7 +162,8 @@ def page_faults(one, build, sanitizer=""):
             faults += transcript_faults(expected, result.text.splitlines(), "any-order" in attributes)
             if not faults:
                 break
-        if result.code == cookbook.SKIPPED != wanted:  # no device here: the transcript is true on a machine that has one
+        # no device here: the transcript is true on a machine that has one
+        if result.code == cookbook.SKIPPED != wanted:
             continue
         for fault in faults:
             yield f"$ {command}: {fault}"
@@ -202,7 +204,8 @@ def arguments_of(text, start):
 
 
 def check_faults(source):
-    """The checks of a program that cannot fail: the value that they look at is a constant, or the text of the expected one."""
+    """The checks of a program that cannot fail: the value that they look at is a constant, or the text of the expected
+    one."""
     text = re.sub(r"//[^\n]*", "", source.read_text())
     for call in re.finditer(r"\bchecks?\.(equal|that|within)\(", text):
         _, actual, *expected = arguments_of(text, call.end() - 1)

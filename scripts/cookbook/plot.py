@@ -20,7 +20,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 # The same text for the same figures, so that a picture changes only when they do.
 plt.rcParams.update({"svg.hashsalt": "cookbook", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10})
 FACTORS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 1e3, "M": 1e6, "G": 1e9}
-POINT = re.compile(r"(?:(?P<series>.*), )?(?P<number>\d[\d',.]*) ?(?P<factor>Ki|Mi|Gi|k|M|G)?(?P<unit>[A-Za-z%][\w /%]*)?$")
+POINT = re.compile(r"(?:(?P<series>.*), )?(?P<number>\d[\d',.]*) ?"
+                   r"(?P<factor>Ki|Mi|Gi|k|M|G)?(?P<unit>[A-Za-z%][\w /%]*)?$")
 
 
 def points(records):

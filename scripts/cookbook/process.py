@@ -65,8 +65,8 @@ def end_descendants(spared=()):
 
 
 def end_group(process):
-    """Ends a process and its group: by SIGTERM, so that mpirun can remove the memory that the ranks share, and by SIGKILL
-    if the process is still there 2 s later."""
+    """Ends a process and its group: by SIGTERM, so that mpirun can remove the memory that the ranks share, and by
+    SIGKILL if the process is still there 2 s later."""
     for sign, patience in ((signal.SIGTERM, 2), (signal.SIGKILL, None)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, sign)
@@ -90,9 +90,9 @@ def threads_of(group):
 
 def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=subprocess.STDOUT, end_orphans=False,
         spared=()):
-    """Runs a command in a process group of its own; its output is one text with its errors, unless `errors` is None: then
-    these go through. The group is ended at the limit (seconds), when all its threads have slept for `until_asleep` seconds
-    on end, and when this process is interrupted. Usually the output ends when nobody has it open any more; with
+    """Runs a command in a process group of its own; its output is one text with its errors, unless `errors` is None:
+    then these go through. The group is ended at the limit (seconds), when all its threads have slept for `until_asleep`
+    seconds on end, and when this process is interrupted. Usually the output ends when nobody has it open any more; with
     `end_orphans` (after adopt_orphans()), when the command has ended: whatever it has left running but the `spared` is
     killed."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=cwd,

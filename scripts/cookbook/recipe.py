@@ -1,4 +1,5 @@
-"""The model of a recipe, read from what CMake writes: build/recipes.json, or the same list made without a build folder."""
+"""The model of a recipe, read from what CMake writes: build/recipes.json, or the same list made without a build
+folder."""
 import dataclasses
 import json
 import os
@@ -101,7 +102,7 @@ def recipes():
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         except FileNotFoundError:
-            raise Problem("cmake is needed, which lists the recipes; scripts/setup installs it", cookbook.REFUSED) from None
+            raise Problem("cmake is needed, which lists the recipes: scripts/setup", cookbook.REFUSED) from None
         if done.returncode != 0:
             raise Problem(f"the list of recipes could not be made\n{done.stdout}", cookbook.REFUSED)
         return read(file)

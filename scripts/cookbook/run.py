@@ -36,7 +36,7 @@ def run_one(name, arguments, no_setup):
     build.build(name)
     command = found.command(build.folder, arguments=arguments)
     sys.stdout.flush()
-    os.execvp(command[0], command)
+    return os.execvp(command[0], command)
 
 
 def last_reason(outcome):

@@ -24,7 +24,7 @@ POLICY = "/usr/sbin/policy-rc.d"
 def parser():
     result = Parser("setup", __doc__)
     result.add_argument("--with-test-dependencies", action="store_true",
-                        help="also what the recipes are compared with and tested against, and the formatter of the sources")
+                        help="also what they are compared with and tested against, and the formatter of the sources")
     result.add_names(recipe.names, nargs="*")
     return result
 
@@ -34,8 +34,8 @@ def entries():
 
 
 def wanted(recipes=None, tests=False, bench=False):
-    """The packages for these recipes, or for all: each a package, or "a|b" for the first of the two that the distribution
-    has. With `tests` also what they are tested against, with `bench` what their measurements need."""
+    """The packages for these recipes, or for all: each a package, or "a|b" for the first of the two that the
+    distribution has. With `tests` also what they are tested against, with `bench` what their measurements need."""
     if recipes is None:
         keys = [key for key, entry in entries().items() if tests or not entry.get("tests")]
     else:
@@ -89,8 +89,8 @@ def amount(packages):
 
 @contextlib.contextmanager
 def no_services():
-    """The recipes start their own broker, web server and sshd, on free ports. Debian would start one of each at once, as a
-    service of the machine; a policy that says no (exit code 101) prevents that, for this installation only."""
+    """The recipes start their own broker, web server and sshd, on free ports. Debian would start one of each at once,
+    as a service of the machine; a policy that says no (exit code 101) prevents that, for this installation only."""
     if os.path.exists(POLICY):
         yield
         return
@@ -136,7 +136,8 @@ def install(choices, purpose=""):
 
 
 def for_recipes(names, tests=False, bench=False):
-    """Installs what these recipes need, or all of them if none is named. Problem if nothing that is missing could be had."""
+    """Installs what these recipes need, or all of them if none is named. Problem if nothing that is missing could be
+    had."""
     chosen = None
     if names:
         if not shutil.which("cmake"):  # which lists the recipes

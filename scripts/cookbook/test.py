@@ -1,4 +1,5 @@
-"""Installs what is missing, builds, and runs ctest: everything, or the tests of the recipes and chapters that are named.
+"""Installs what is missing, builds, and runs ctest: everything, or the tests of the recipes and chapters that are
+named.
 
     scripts/test lock               all tests of one recipe, and no others
     scripts/test 02_threads         those of a chapter
@@ -21,12 +22,12 @@ def parser():
     result.add_argument("--no-setup", action="store_true", help="install nothing")
     result.add_argument("--preset", metavar="NAME", default="default", help="of CMakePresets.json, such as tsan")
     kinds = result.add_mutually_exclusive_group()
-    kinds.add_argument("--timing", action="store_true", help="the tests that compare speeds, one after another; only on a "
-                       "quiet machine. They are no part of the other runs")
-    kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program is refused, its repair "
-                       "accepted. Only a few are part of the other runs")
-    result.add_argument("--compile-lines", action="store_true", help="try the compile lines of all recipes, as it is done for "
-                        "recipes that are named. Otherwise an eighth of them is tried, a different one each day")
+    kinds.add_argument("--timing", action="store_true", help="the tests that compare speeds, one after another; only "
+                       "on a quiet machine. They are no part of the other runs")
+    kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program is refused, its "
+                       "repair accepted. Only a few are part of the other runs")
+    result.add_argument("--compile-lines", action="store_true", help="try the compile lines of all recipes, as is done "
+                        "for those that are named. Otherwise an eighth of them is tried, a different one each day")
     result.add_argument("--repeat", metavar="N", help="run each test N times, or until it fails")
     result.add_names(lambda: recipe.names() + chapters(), nargs="*", metavar="RECIPE | CHAPTER")
     return result
@@ -79,7 +80,9 @@ def main(arguments):
             process.call(["cmake", "--build", "--preset", args.preset])
         if code:
             return code
-    kind = ["-L", "^timing$"] if args.timing else ["-L", "^exercise$"] if args.exercises else ["-LE", "^(timing|exercise)$"]
+    kind = ["-LE", "^(timing|exercise)$"]
+    if args.timing or args.exercises:
+        kind = ["-L", "^timing$" if args.timing else "^exercise$"]
     repeat = ["--repeat", args.repeat] if args.repeat else []
     # ThreadSanitizer's shadow memory does not fit every layout that address randomisation may choose.
     fixed = ["setarch", platform.machine(), "-R"] if args.preset == "tsan" else []

@@ -23,7 +23,9 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from cookbook import exercise as tool  # noqa: E402
 from cookbook import exercises, judging  # noqa: E402
 
-BUILD = pathlib.Path(sys.argv.pop()).resolve() if len(sys.argv) > 1 and pathlib.Path(sys.argv[-1]).is_dir() else ROOT / "build"
+BUILD = ROOT / "build"
+if len(sys.argv) > 1 and pathlib.Path(sys.argv[-1]).is_dir():
+    BUILD = pathlib.Path(sys.argv.pop()).resolve()
 NAME = "lock_race"
 
 
@@ -112,18 +114,21 @@ class Commands(Case):
     def test_what_it_refuses(self):
         for words, part in ((("start", "lock_rase"), NAME), (("start",), "NAME"), (("begin", NAME), "invalid choice"),
                             (("start", NAME, "--yes"), "--yes"), (("check", NAME), f"scripts/exercise start {NAME}"),
-                            (("check",), "no exercise is begun"), (("hint", "lock"), NAME), (("99",), "no chapter begins")):
+                            (("check",), "no exercise is begun"), (("hint", "lock"), NAME),
+                            (("99",), "no chapter begins")):
             done = self.call(*words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(part, done.stderr, words)
 
     def test_an_accepted_repair_is_done_and_the_next_one_is_named(self):
         self.call("start", NAME)
-        with mock.patch.object(tool, "prepare", return_value=BUILD), contextlib.redirect_stdout(io.StringIO()) as output:
+        with mock.patch.object(tool, "prepare", return_value=BUILD), \
+                contextlib.redirect_stdout(io.StringIO()) as output:
             with mock.patch.object(tool.judging, "judge", return_value=judging.Verdict(True, "Repaired.")):
                 self.assertEqual(tool.check(tool.find(NAME)), 0)
                 self.assertTrue(exercises.Progress().of(NAME)["done"])
-            with mock.patch.object(tool.judging, "judge", return_value=judging.Verdict(False, "It hangs.", "last line")):
+            hangs = judging.Verdict(False, "It hangs.", "last line")
+            with mock.patch.object(tool.judging, "judge", return_value=hangs):
                 self.assertEqual(tool.check(tool.find(NAME)), 1)
                 self.assertTrue(exercises.Progress().of(NAME)["done"], "what is done stays done")
         following = tool.next_one(exercises.Progress(), NAME)
@@ -162,7 +167,8 @@ class Judge(Case):
     def test_a_lock_around_the_whole_loop_is_refused(self):
         exercise = next(one for one in exercises.exercises() if one.name == NAME)
         text = next(iter(exercise.texts().values())).replace("#include <thread>", "#include <mutex>\n#include <thread>")
-        found = self.verdict(text.replace("  for (int i", "  static std::mutex m;\n  std::scoped_lock lock(m);\n  for (int i"))
+        lock = "  static std::mutex m;\n  std::scoped_lock lock(m);\n"
+        found = self.verdict(text.replace("  for (int i", lock + "  for (int i"))
         self.assertIn("one after the other", found.text)
 
     def test_watch_judges_at_each_change_until_it_is_interrupted(self):

@@ -164,7 +164,8 @@ class Page(Case):
     def test_command_with_environment(self):
         self.script('echo "$GREETING"\n')
         block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
-        self.assertEqual(self.page_faults("$ scripts/run recipe\n" + block, "$ GREETING=hello build/bin/recipe\nhello\n"), [])
+        command = "$ GREETING=hello build/bin/recipe\nhello\n"
+        self.assertEqual(self.page_faults("$ scripts/run recipe\n" + block, command), [])
 
     def test_command_by_mpirun(self):
         self.script('echo "an mpirun of this test: $*"\n', "mpirun")
@@ -189,7 +190,8 @@ class Page(Case):
         os.environ["PATH"] = f"{self.build / 'bin'}:{os.environ['PATH']}"
         (self.recipe.folder / "recipe_pitfall.cpp").write_text('// Pitfall: a\n// Symptom: exit 1, prints "lost"\n')
         block = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
-        self.assertTrue(self.page_faults("$ scripts/run recipe\n" + block, "$ mpirun -n 2 build/bin/recipe_pitfall\nfound\n"))
+        command = "$ mpirun -n 2 build/bin/recipe_pitfall\nfound\n"
+        self.assertTrue(self.page_faults("$ scripts/run recipe\n" + block, command))
         self.assertEqual(list(page.page_faults(self.recipe, self.build, "thread")), [])
 
     def test_a_section_that_every_page_has_is_missing(self):
@@ -350,7 +352,8 @@ class CompileLine(Case):
         self.assertTrue(self.faults(both.replace("cp chapters", "cp no_such")))
 
     def test_a_library_that_is_missing(self):
-        source = SOURCE.replace("int main() {}", 'extern "C" double cblas_no_such();\nint main() { return cblas_no_such() > 0; }')
+        main = 'extern "C" double cblas_no_such();\nint main() { return cblas_no_such() > 0; }'
+        source = SOURCE.replace("int main() {}", main)
         self.assertTrue(self.faults(self.LINE, source))
         self.assertTrue(self.faults(self.LINE.replace(" -o", " -lno_such -o")))
 
@@ -368,16 +371,13 @@ class CompileLine(Case):
         self.assertTrue(list(generic.compile_line_faults(self.recipe, self.build)))
 
     def test_every_recipe_has_its_day(self):
-        class Day(datetime.date):
-            @classmethod
-            def today(cls):
-                return cls.fromordinal(ordinal)
-
+        day = mock.Mock()
         self.write(SOURCE, PAGE)
         tried = 0
-        with mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": ""}), mock.patch.object(datetime, "date", Day), \
-                contextlib.redirect_stdout(io.StringIO()) as said:
+        with mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": ""}), \
+                mock.patch.object(datetime, "date", day), contextlib.redirect_stdout(io.StringIO()) as said:
             for ordinal in range(1000, 1000 + generic.SHARE):
+                day.today().toordinal.return_value = ordinal
                 try:
                     list(generic.compile_line_faults(self.recipe, self.build))
                     tried += 1
@@ -397,7 +397,8 @@ class GoogleTests(Case):
                 return end.code, said.getvalue()
 
     def test_passed(self):
-        self.assertEqual(self.outcome("[  PASSED  ] 2 tests."), ([], "--gtest_filter=-*_timing.*\n[  PASSED  ] 2 tests.\n\n"))
+        passed = "[  PASSED  ] 2 tests."
+        self.assertEqual(self.outcome(passed), ([], f"--gtest_filter=-*_timing.*\n{passed}\n\n"))
 
     def test_failed_also_where_others_are_skipped(self):
         self.assertTrue(self.outcome("[  SKIPPED ] a.b\n[  FAILED  ] a.c", 1)[0])
@@ -420,7 +421,8 @@ class Checks(Case):
                                      'checks.equal("n", 1\'000 * n, 7);', "// checks.that(\"x\", true);"), 0)
 
     def test_a_constant(self):
-        self.assertEqual(self.faults('checks.that("x", true);', 'checks.equal("x", 3, f());', 'checks.equal("x", "a", f());',
+        self.assertEqual(self.faults('checks.that("x", true);', 'checks.equal("x", 3, f());',
+                                     'checks.equal("x", "a", f());',
                                      'checks.within("x", 1\'000.5, a, b);', 'check.equal("x",\n    -1L, f());'), 5)
 
     def test_the_expected_value_itself(self):

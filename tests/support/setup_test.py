@@ -18,14 +18,14 @@ from cookbook.command import Problem  # noqa: E402
 
 STAND_INS = {
     # A line of the file `installed` per installed package; all others are unknown to it, and it says so.
-    "dpkg-query": 'shift 3; for name; do grep -qx "$name" $HERE/installed && echo "$name installed" || echo "no packages found '
-                  'matching $name" >&2; done; [ $# = $(wc -l <$HERE/installed) ]',
+    "dpkg-query": 'shift 3; for name; do grep -qx "$name" $HERE/installed && echo "$name installed" || echo "no '
+                  'packages found matching $name" >&2; done; [ $# = $(wc -l <$HERE/installed) ]',
     "apt-cache": 'grep -qx "$2" $HERE/unknown && exit 100; exit 0',
     # Refuses what stands in the file `refused`, also where it is one of several.
     "apt-get": '''echo "apt-get $*" >>$HERE/calls
 [ "$2" = update ] && exit $(cat $HERE/update)
-case "$*" in *--print-uris*) for name; do case "$name" in -* | install) ;; *) echo "'http://debian/$name.deb' $name.deb 1500000 SHA256:1" ;;
-  esac; done; exit 0 ;; esac
+case "$*" in *--print-uris*) for name; do case "$name" in -* | install) ;;
+  *) echo "'http://debian/$name.deb' $name.deb 1500000 SHA256:1" ;; esac; done; exit 0 ;; esac
 for name; do grep -qx -- "$name" $HERE/refused && exit 100; done
 shift 4; for name; do echo "$name" >>$HERE/installed; done''',
     "sudo": 'echo "sudo $1" >>$HERE/calls; "$@"',
@@ -131,7 +131,8 @@ class Setup(Case):
         said = self.install("parallel_loop")
         self.assertIn("could not be installed: libtbb-dev; what needs them is skipped", said)
         self.assertNotIn("(3)", said)
-        self.assertEqual(self.installed, [name for name in setup.wanted([recipe.find("parallel_loop")]) if name != "libtbb-dev"])
+        wanted = setup.wanted([recipe.find("parallel_loop")])
+        self.assertEqual(self.installed, [name for name in wanted if name != "libtbb-dev"])
 
     def test_nothing_can_be_installed(self):
         self.write(refused="\n".join(setup.wanted([])) + "\n")
@@ -139,7 +140,8 @@ class Setup(Case):
 
     def test_no_network(self):
         self.write(update="100", refused="\n".join(setup.wanted([])) + "\n")
-        self.assertRegex(self.install("lock"), r"(?s)could not be brought up to date.*nothing could be installed \(3\)$")
+        said = self.install("lock")
+        self.assertRegex(said, r"(?s)could not be brought up to date.*nothing could be installed \(3\)$")
         self.write(refused="")  # one source of packages is broken, and the others are there
         self.assertIn("installing for lock", self.install("lock"))
         self.assertIn("cmake", self.installed)
@@ -188,8 +190,8 @@ class WithoutPython(Case):
     def setUp(self):
         super().setUp()
         self.stand_in("id", "echo 1000")
-        self.stand_in("apt-get", STAND_INS["apt-get"].replace("shift 4", "printf '#!/bin/sh\\necho python3 $*\\n' >$HERE/bin/python3; "
-                                                              "chmod +x $HERE/bin/python3; shift 4"))
+        python = "printf '#!/bin/sh\\necho python3 $*\\n' >$HERE/bin/python3; chmod +x $HERE/bin/python3; "
+        self.stand_in("apt-get", STAND_INS["apt-get"].replace("shift 4", python + "shift 4"))
 
     def test_python_is_installed_first(self):
         done = self.start("lock", "--changes", "3")
