@@ -26,9 +26,9 @@ def decisive_lines(text):
     return lines[:SHOWN_LINES]
 
 
-def step(command, what):
+def step(command, what, tree=None):
     """Runs a step of the build. If it fails, what decides is shown first, and then all that it printed."""
-    done = process.run(command, cwd=cookbook.ROOT)
+    done = process.run(command, cwd=tree or cookbook.ROOT)
     if done.code != 0:
         decisive = decisive_lines(done.text)
         below = "\n\nAll of the output:\n\n" if decisive else "\n"
@@ -37,14 +37,15 @@ def step(command, what):
 
 
 class Build:
-    """The build folder of a preset."""
+    """The build folder of a preset, of this tree or of a copy."""
 
-    def __init__(self, preset=None):
+    def __init__(self, preset=None, tree=None):
         self.preset = preset or os.environ.get("COOKBOOK_PRESET", "default")
-        self.folder = cookbook.ROOT / ("build" if self.preset == "default" else f"build-{self.preset}")
+        self.tree = tree or cookbook.ROOT
+        self.folder = self.tree / ("build" if self.preset == "default" else f"build-{self.preset}")
 
     def configure(self, *options):
-        step(["cmake", "--preset", self.preset, *options], "configuring")
+        step(["cmake", "--preset", self.preset, *options], "configuring", self.tree)
 
     def recipes(self):
         """The recipes, as configure knows them; configures first where it has not, or where a listing has changed
@@ -75,7 +76,7 @@ class Build:
         step(["cmake", "--build", str(self.folder), "--target", *targets], f"building {' '.join(targets)}")
 
     def targets(self):
-        listed = process.run(["ninja", "-C", str(self.folder), "-t", "targets", "all"], cwd=cookbook.ROOT)
+        listed = process.run(["ninja", "-C", str(self.folder), "-t", "targets", "all"])
         return {line.split(":")[0] for line in listed.text.splitlines()}
 
 

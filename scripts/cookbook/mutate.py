@@ -26,7 +26,7 @@ import tomllib
 import cookbook
 from cookbook import process, recipe
 from cookbook.build import Build, decisive_lines
-from cookbook.command import Parser, Problem
+from cookbook.command import Parser
 
 LEFT_OUT = r"\.(page|compile_line|answers|exercise)$"
 LIMIT = 1200  # seconds: a mutated program may hang while it is built or run
@@ -112,7 +112,7 @@ class Copy:
     def __init__(self, preset, chapter):
         self.preset = preset
         self.tree = cookbook.ROOT / "build-mutate" / f"{preset}-{chapter}"
-        self.build = self.tree / Build(preset).folder.name
+        build = Build(preset, self.tree)
         for name in tracked_files():
             source, target = cookbook.ROOT / name, self.tree / name
             if not source.exists() or target.exists() and not source.is_symlink() and \
@@ -121,12 +121,9 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
             shutil.copy(source, target, follow_symlinks=False)
-        done = self.run("cmake", "--preset", preset, f"-DCOOKBOOK_CHAPTERS={chapter}",
-                        f"-DCOOKBOOK_TEST_TIMEOUT={20 if preset == 'default' else 60}")
-        if done.code:
-            raise Problem(f"configuring failed\n{done.text}", code=1)
-        listed = self.run("ninja", "-C", str(self.build), "-t", "targets", "all")
-        self.targets = {line.split(":")[0] for line in listed.lines}
+        limit = 20 if preset == "default" else 60
+        build.configure(f"-DCOOKBOOK_CHAPTERS={chapter}", f"-DCOOKBOOK_TEST_TIMEOUT={limit}")
+        self.targets = build.targets()
 
     def run(self, *command):
         return process.run(command, LIMIT, {"CTEST_OUTPUT_ON_FAILURE": "0"}, self.tree)
@@ -135,7 +132,7 @@ class Copy:
         """Builds the recipes' programs and tests; what the compiler says if it refuses, or None."""
         wanted = {name for one in recipes
                   for name in (one.name, *one.programs, *one.pitfalls, one.bench, f"{one.name}_test")}
-        done = self.run("cmake", "--build", str(self.build), "--target", *(wanted & self.targets))
+        done = self.run("cmake", "--build", "--preset", self.preset, "--target", *(wanted & self.targets))
         return None if done.code == 0 else "\n".join(decisive_lines(done.text)) or done.text
 
     def first_failure(self, recipes):

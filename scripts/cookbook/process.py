@@ -140,9 +140,9 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
     return Outcome(process.returncode, text, timed_out)
 
 
-def call(command, environment=None, output=None):
+def call(command, environment=None):
     """Runs a command in the foreground, with this process's own input and output; its exit code."""
-    with subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdout=output) as process:
+    with subprocess.Popen(command, env={**os.environ, **(environment or {})}) as process:
         try:
             code = process.wait()
         except KeyboardInterrupt:  # Ctrl-C went to both; the command ends in its own way
