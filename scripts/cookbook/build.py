@@ -51,8 +51,7 @@ class Build:
         """The recipes, as configure knows them; configures first where it has not, or where a listing has changed
         since."""
         file = self.folder / "recipes.json"
-        listings = [*cookbook.ROOT.glob("chapters/*/CMakeLists.txt"), cookbook.ROOT / "chapters" / "manifest.cmake"]
-        if not file.exists() or file.stat().st_mtime < max(path.stat().st_mtime for path in listings):
+        if not recipe.up_to_date(file):
             print(f"configuring {self.folder.name}/", file=sys.stderr, flush=True)
             self.configure()
         return recipe.read(file)

@@ -94,8 +94,20 @@ def read(file):
     return [Recipe(**entry) for entry in json.loads(file.read_text())]
 
 
+def up_to_date(file, *patterns):
+    """Whether a list that CMake has written is newer than all chapters' listings and what else the patterns name."""
+    if not file.exists():
+        return False
+    sources = [MANIFEST, *(path for pattern in ("*/CMakeLists.txt", *patterns)
+                           for path in (cookbook.ROOT / "chapters").glob(pattern))]
+    return file.stat().st_mtime > max(path.stat().st_mtime for path in sources)
+
+
 def recipes():
     """All recipes in reading order; needs no build folder."""
+    configured = cookbook.ROOT / "build" / "recipes.json"
+    if up_to_date(configured, "[0-9]*/*"):  # a recipe's folder, which may have got a bench
+        return read(configured)
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch) / "recipes.json"
         command = ["cmake", f"-DCHAPTERS={cookbook.ROOT / 'chapters'}", "-P", str(MANIFEST), str(file)]
