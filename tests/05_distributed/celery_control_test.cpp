@@ -13,7 +13,7 @@
 #include "05_distributed/celery_control/tasks.hpp"
 #include "05_distributed/celery_control/worker.hpp"
 #include "broker.hpp"
-#include "celery_client.hpp"
+#include "celery/client.hpp"
 #include "child_program.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"

@@ -9,7 +9,7 @@
 
 #include "05_distributed/celery_worker/worker.hpp"
 #include "broker.hpp"
-#include "celery_client.hpp"
+#include "celery/client.hpp"
 #include "child_program.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "celery_registry.hpp"
+#include "celery/registry.hpp"
 #include "cookbook/posix.hpp"
 
 namespace celery {

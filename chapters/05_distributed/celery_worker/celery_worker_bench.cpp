@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "broker.hpp"
-#include "celery_client.hpp"
+#include "celery/client.hpp"
 #include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "celery_message.hpp"
+#include "celery/message.hpp"
 
 namespace celery {
 
