@@ -149,4 +149,13 @@ class Client {
   std::map<std::string, Result> results_;  ///< by task
 };
 
+/// What became of a task, as text: "10", or "ZeroDivisionError: division by zero". Waits for it.
+inline std::string outcome(Client::Handle task) {
+  try {
+    return shown(task.get());
+  } catch (const TaskFailed& failed) {
+    return failed.type + ": " + failed.what();
+  }
+}
+
 }  // namespace celery
