@@ -83,14 +83,14 @@ TEST(start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in
     save(own_name, *seen);
     const NamedProcess process = start_named(command_line, "", [] {});
     save(process.name, *grandchild);
-    exit_code_of(process.id);
+    cookbook::exit_code_of(process.id);
   });
   EXPECT_EQ(second.name, "Process-2");
-  EXPECT_EQ(exit_code_of(second.id), 0);
+  EXPECT_EQ(cookbook::exit_code_of(second.id), 0);
   EXPECT_STREQ(seen->data(), "Process-2") << "the name that the child sees";
   EXPECT_STREQ(grandchild->data(), "Process-1");
   EXPECT_EQ(own_name, "MainProcess") << "the parent keeps its name";
-  EXPECT_EQ(exit_code_of(-1), 0);
+  EXPECT_EQ(cookbook::exit_code_of(-1), 0);
 }
 
 TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
@@ -105,7 +105,7 @@ TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
   });
   works.wait();
   EXPECT_EQ(kill(child.id, SIGTERM), 0);
-  EXPECT_EQ(exit_code_of(child.id), -SIGTERM);
+  EXPECT_EQ(cookbook::exit_code_of(child.id), -SIGTERM);
   EXPECT_EQ(*exited, 0);
 }
 

@@ -39,8 +39,8 @@ TEST(squares, any_number_of_items_arrives_in_order) {
     close(squares.results.reading);
     EXPECT_EQ(received, items);
     EXPECT_EQ(sum, (items - 1) * items * (2 * items - 1) / 6);
-    EXPECT_EQ(exit_code_of(squares.sender), 0);
-    EXPECT_EQ(exit_code_of(squares.squarer), 0);
+    EXPECT_EQ(cookbook::exit_code_of(squares.sender), 0);
+    EXPECT_EQ(cookbook::exit_code_of(squares.squarer), 0);
   }
 }
 
@@ -50,17 +50,17 @@ TEST(squares, a_killed_squarer_ends_the_sender_by_sigpipe_and_the_reader_by_end_
   ASSERT_TRUE(read_number(squares.results, square));
   EXPECT_EQ(square, 0);
   ASSERT_EQ(kill(squares.squarer, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(squares.squarer), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(squares.squarer), -SIGKILL);
   while (read_number(squares.results, square)) continue;  // what was in the pipe, and then end-of-file
   close(squares.results.reading);
-  EXPECT_EQ(exit_code_of(squares.sender), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.sender), -SIGPIPE);
 }
 
 TEST(squares, a_reader_that_closes_its_end_ends_both_children) {
   const Squares squares = start_squares(1'000'000'000'000);
   close(squares.results.reading);
-  EXPECT_EQ(exit_code_of(squares.squarer), -SIGPIPE);
-  EXPECT_EQ(exit_code_of(squares.sender), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.squarer), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.sender), -SIGPIPE);
 }
 
 TEST(read_number, refuses_a_file_that_ends_within_a_number) {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "support/background_process.hpp"
 #include "support/run.hpp"
 
 namespace {

@@ -76,7 +76,7 @@ Lines words_of(const std::string& text) {
 }
 
 TEST(count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
-  const mpi::Session session;  // one rank: this test
+  const mpi::Environment world;  // one rank: this test
   const TemporaryDirectory scratch;
   std::string all;
   for (int i = 0; i < 200'000; ++i) all += "a ";

@@ -3,6 +3,7 @@
 #include "07_cloud/container/isolated.hpp"
 
 #include <netinet/tcp.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
