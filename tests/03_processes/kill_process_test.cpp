@@ -34,7 +34,7 @@ TEST(kill_process, the_exit_codes_say_how_each_child_ended) {
   }
 }
 
-TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
+TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = cookbook::start_child([&] {
@@ -54,7 +54,7 @@ TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
 
 volatile std::sig_atomic_t told = 0;
 
-TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
+TEST(kill_process_stop, gives_a_child_its_time_and_kills_it_only_then) {
   OneShotEvent begun;
   const pid_t child = cookbook::start_child([&] {
     std::signal(SIGTERM, SIG_IGN);
@@ -67,7 +67,7 @@ TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
   EXPECT_GE(std::chrono::steady_clock::now() - asked, 30ms);
 }
 
-TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
+TEST(kill_process_stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
   OneShotEvent begun;
   const pid_t child = cookbook::start_child([&] {
     std::signal(SIGTERM, [](int) { told = 1; });
@@ -81,13 +81,13 @@ TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code
   EXPECT_LT(std::chrono::steady_clock::now() - asked, 50s);
 }
 
-TEST(stop, may_be_called_for_a_child_that_has_ended_already) {
+TEST(kill_process_stop, may_be_called_for_a_child_that_has_ended_already) {
   const pid_t child = cookbook::start_child([] { return 4; });
   while (is_alive(child)) usleep(1000);
   EXPECT_EQ(stop(child, 0ms), 4);
 }
 
-TEST(pidfd, never_means_another_process) {
+TEST(kill_process_pidfd, never_means_another_process) {
   const pid_t child = cookbook::start_child([] {});
   const int process = pidfd_open(child, 0);
   ASSERT_NE(process, -1);

@@ -47,7 +47,7 @@ TEST(mpi_one_sided, the_pitfall_counts_to_one_with_any_number_of_ranks) {
   EXPECT_THAT(result.out, testing::ElementsAre("3 ranks have counted to 1"));
 }
 
-TEST(window, returns_errors_once_it_has_a_handler_that_does) {
+TEST(mpi_one_sided_window, returns_errors_once_it_has_a_handler_that_does) {
   const mpi::Environment world;
   int* memory = nullptr;
   MPI_Win window;

@@ -140,7 +140,7 @@ void what_cannot_be_is_an_error() {
 }
 
 /// This test starts itself again as two ranks.
-TEST(send_modes, differ_in_when_the_call_returns) {
+TEST(mpi_send_receive_send_modes, differ_in_when_the_call_returns) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(2, "mpi_send_receive_test", {"--gtest_filter=send_modes.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});

@@ -96,7 +96,7 @@ void until_it_sleeps(pid_t process) {
   while (!sleeps(process)) usleep(1000);
 }
 
-TEST(shared_queue, put_waits_while_the_queue_is_full) {
+TEST(process_queue_shared_queue, put_waits_while_the_queue_is_full) {
   const Shared<SharedQueue<int, 2>> queue;
   const pid_t producer = cookbook::start_child([&] {
     for (int item = 1; item <= 3; ++item) queue->put(item);
@@ -110,7 +110,7 @@ TEST(shared_queue, put_waits_while_the_queue_is_full) {
   EXPECT_EQ(queue->get(), 3);
 }
 
-TEST(shared_queue, get_waits_while_the_queue_is_empty_and_each_consumer_gets_another_item) {
+TEST(process_queue_shared_queue, get_waits_while_the_queue_is_empty_and_each_consumer_gets_another_item) {
   const Shared<SharedQueue<int, 4>> queue;
   int codes = 0;
   const pid_t one = cookbook::start_child([&] { return queue->get(); });
@@ -124,7 +124,7 @@ TEST(shared_queue, get_waits_while_the_queue_is_empty_and_each_consumer_gets_ano
   EXPECT_EQ(queue->size(), 0U);
 }
 
-TEST(shared_queue, join_waits_for_what_has_been_taken_but_not_processed) {
+TEST(process_queue_shared_queue, join_waits_for_what_has_been_taken_but_not_processed) {
   const Shared<SharedQueue<int, 16>> queue;
   queue->join();  // nothing was ever put
   for (int item = 0; item < 10; ++item) queue->put(item);
@@ -138,7 +138,7 @@ TEST(shared_queue, join_waits_for_what_has_been_taken_but_not_processed) {
   EXPECT_EQ(cookbook::exit_code_of(joiner), 0);
 }
 
-TEST(shared_queue, refuses_more_task_done_than_items_taken) {
+TEST(process_queue_shared_queue, refuses_more_task_done_than_items_taken) {
   const Shared<SharedQueue<int, 4>> queue;
   EXPECT_THROW(queue->task_done(), std::logic_error);
   queue->put(1);
@@ -148,7 +148,7 @@ TEST(shared_queue, refuses_more_task_done_than_items_taken) {
   EXPECT_THROW(queue->task_done(), std::logic_error);
 }
 
-TEST(shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_consumers) {
+TEST(process_queue_shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_consumers) {
   constexpr int sides = 4, items_each = 1000, no_more = -1;
   struct Board {
     SharedQueue<int, 8> queue;
@@ -170,7 +170,7 @@ TEST(shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_con
   EXPECT_EQ(std::count(std::begin(board->times), std::end(board->times), 1), sides * items_each);
 }
 
-TEST(shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue_holds_up_nobody) {
+TEST(process_queue_shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue_holds_up_nobody) {
   const Shared<SharedQueue<int, 4>> queue;
   OneShotEvent has_put;
   const pid_t producer = cookbook::start_child([&] {
@@ -186,7 +186,7 @@ TEST(shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue
   EXPECT_EQ(queue->get(), 2);
 }
 
-TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
+TEST(process_queue_shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
   const Shared<SharedQueue<int, 4>> queue;
   OneShotEvent has_taken;
   const pid_t consumer = cookbook::start_child([&] {
@@ -206,7 +206,7 @@ TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
   EXPECT_EQ(cookbook::exit_code_of(joiner), 0);
 }
 
-TEST(shared_queue, cannot_be_destroyed_after_a_consumer_was_killed_in_get) {
+TEST(process_queue_shared_queue, cannot_be_destroyed_after_a_consumer_was_killed_in_get) {
   OneShotEvent destroys;
   const pid_t owner = cookbook::start_child([&] {
     const Shared<SharedQueue<int, 4>> queue;

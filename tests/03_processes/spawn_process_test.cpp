@@ -70,7 +70,7 @@ int children_now() {
   return static_cast<int>(std::distance(std::istream_iterator<pid_t>(list), {}));
 }
 
-TEST(children, five_are_five_processes_beside_their_parent_until_they_are_joined) {
+TEST(spawn_process_children, five_are_five_processes_beside_their_parent_until_they_are_joined) {
   for (const auto& start : {std::function<pid_t(int)>(start_by_fork),
                             std::function<pid_t(int)>([](int n) { return start_by_spawn(child_program(), n); })}) {
     std::set<pid_t> ids;
@@ -92,7 +92,7 @@ std::string state_of(pid_t child) {
   return state;
 }
 
-TEST(children, one_that_has_ended_is_a_zombie_until_its_join) {
+TEST(spawn_process_children, one_that_has_ended_is_a_zombie_until_its_join) {
   const pid_t child = start_by_fork(9);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);  // waits, and does not join
@@ -103,7 +103,7 @@ TEST(children, one_that_has_ended_is_a_zombie_until_its_join) {
 
 int global = 41;
 
-TEST(children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_parent) {
+TEST(spawn_process_children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_parent) {
   const Shared<int> shared(41);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -130,7 +130,7 @@ struct WithExplicitConstructor {
   Member member;
 };
 
-TEST(shared, may_have_members_whose_default_constructor_is_explicit) {
+TEST(spawn_process_shared, may_have_members_whose_default_constructor_is_explicit) {
   const Shared<WithExplicitConstructor> shared;
   EXPECT_EQ(shared->member.value, 7);
 }

@@ -35,7 +35,7 @@ std::int64_t kill_once(const std::string& mark) {
   return 7;
 }
 
-TEST(iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
+TEST(celery_worker_iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
   const celery::Time time = celery::after(0.25, celery::Time(std::chrono::seconds(1'769'851'800)));
   EXPECT_EQ(celery::to_iso(time), "2026-01-31T09:30:00.250000+00:00");
   for (const std::string same :
@@ -50,7 +50,7 @@ TEST(iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
   }
 }
 
-TEST(protocol, whole_numbers_beyond_64_bits_are_noticed) {
+TEST(celery_worker_protocol, whole_numbers_beyond_64_bits_are_noticed) {
   for (const std::string fits : {"[9223372036854775807]", "[-9223372036854775807]", R"(["99999999999999999999"])",
                                  "[1.25]", "[12345678901234567890.5]", "[1e30]", R"(["\"", 5])"}) {
     EXPECT_FALSE(celery::has_huge_integer(fits)) << fits;
@@ -61,7 +61,7 @@ TEST(protocol, whole_numbers_beyond_64_bits_are_noticed) {
   }
 }
 
-TEST(registry, a_registered_function_is_called_with_arguments_of_the_right_number_name_and_type) {
+TEST(celery_worker_registry, a_registered_function_is_called_with_arguments_of_the_right_number_name_and_type) {
   celery::Registry registry;
   registry.add(
       "app.add", {"x", "y"}, +[](double x, double y) { return x + y; });

@@ -109,7 +109,7 @@ TEST(remote_object, its_bench_refuses_more_than_its_ranges) {
   EXPECT_EQ(run("remote_object_bench", {"--calls", "0"}).exit_code, 2);
 }
 
-TEST(node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose) {
+TEST(remote_object_node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose) {
   remote::Node one, *same = &one;
   const auto first = remote::parse_address(one.add(kj::heap<Greeting>()));
   const auto second = remote::parse_address(same->add(kj::heap<Greeting>()));
@@ -119,7 +119,7 @@ TEST(node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose
   EXPECT_GT(first.port, 0U);
 }
 
-TEST(node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goes_on) {
+TEST(remote_object_node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goes_on) {
   cookbook::ChildProcess server(serve_greeting);
   auto address = remote::parse_address(server.read_line());
   remote::Node node;
@@ -131,7 +131,7 @@ TEST(node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goe
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, an_object_of_another_kind_has_no_such_method) {
+TEST(remote_object_node, an_object_of_another_kind_has_no_such_method) {
   cookbook::ChildProcess name_server([] { remote::serve_names(); });
   const std::string names = name_server.read_line();
   remote::Node node;
@@ -139,7 +139,7 @@ TEST(node, an_object_of_another_kind_has_no_such_method) {
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the object has no such method");
 }
 
-TEST(node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
+TEST(remote_object_node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
   cookbook::ChildProcess server(serve_greeting);
   const std::string address = server.read_line();
   remote::Node node;
@@ -148,7 +148,7 @@ TEST(node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, std::string(101, 'x')); }), "a name has at most 100 bytes");
 }
 
-TEST(node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
+TEST(remote_object_node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
   cookbook::ChildProcess server(serve_greeting);
   const std::string address = server.read_line();
   remote::Node node;
@@ -157,7 +157,7 @@ TEST(node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
   EXPECT_EQ(welcome(node, *modest, "World"), "Hi welcome World");
 }
 
-TEST(node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
+TEST(remote_object_node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
   cookbook::ChildProcess server(serve_greeting);
   const std::string address = server.read_line();
   remote::Node node;
@@ -170,7 +170,7 @@ TEST(node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, a_wait_has_a_limit_of_its_own) {
+TEST(remote_object_node, a_wait_has_a_limit_of_its_own) {
   cookbook::ChildProcess server(serve_greeting);
   const std::string address = server.read_line();
   remote::Node node;
@@ -179,7 +179,7 @@ TEST(node, a_wait_has_a_limit_of_its_own) {
   EXPECT_EQ(error_of([&] { node.call(greeting->welcomeMessageRequest()); }), "no answer within 5000 ms");
 }
 
-TEST(node, the_question_for_an_object_and_its_call_leave_together) {
+TEST(remote_object_node, the_question_for_an_object_and_its_call_leave_together) {
   // A server that accepts and never answers. What the client sends all the same, it sends without waiting.
   sockaddr_in at = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
   socklen_t size = sizeof at;
@@ -200,7 +200,7 @@ TEST(node, the_question_for_an_object_and_its_call_leave_together) {
   close(listener);
 }
 
-TEST(node, garbage_does_not_end_a_server) {
+TEST(remote_object_node, garbage_does_not_end_a_server) {
   cookbook::ChildProcess server(serve_greeting);
   const auto address = remote::parse_address(server.read_line());
   for (const std::string& garbage :
@@ -220,7 +220,7 @@ TEST(node, garbage_does_not_end_a_server) {
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
+TEST(remote_object_node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
@@ -246,7 +246,7 @@ TEST(node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(names, a_name_stands_for_the_address_that_was_published_last) {
+TEST(remote_object_names, a_name_stands_for_the_address_that_was_published_last) {
   cookbook::ChildProcess name_server([] { remote::serve_names(); });
   const std::string names = name_server.read_line();
   cookbook::ChildProcess first(serve_greeting), second(serve_greeting);
@@ -263,7 +263,7 @@ TEST(names, a_name_stands_for_the_address_that_was_published_last) {
   EXPECT_EQ(welcome(node, *again, "World"), "Hi welcome World");
 }
 
-TEST(names, are_listed_by_prefix_and_wrong_ones_are_refused) {
+TEST(remote_object_names, are_listed_by_prefix_and_wrong_ones_are_refused) {
   cookbook::ChildProcess name_server([] { remote::serve_names(); });
   const std::string names = name_server.read_line(), address = "capnp:obj_0@127.0.0.1:1";
   remote::Node node;
@@ -279,7 +279,7 @@ TEST(names, are_listed_by_prefix_and_wrong_ones_are_refused) {
   EXPECT_EQ(error_of([&] { welcome(node, *nobody, "World"); }), "unknown name: nobody");
 }
 
-TEST(names, a_name_server_that_hangs_or_dies_is_an_error_in_time) {
+TEST(remote_object_names, a_name_server_that_hangs_or_dies_is_an_error_in_time) {
   cookbook::ChildProcess name_server([] { remote::serve_names(); });
   const std::string names = name_server.read_line();
   remote::Node node;

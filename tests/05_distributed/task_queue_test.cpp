@@ -33,7 +33,7 @@ int stop(pid_t worker) {
   return cookbook::exit_code_of(worker);
 }
 
-TEST(execute, takes_a_name_and_two_numbers) {
+TEST(task_queue_execute, takes_a_name_and_two_numbers) {
   EXPECT_EQ(execute("add 5 5"), 10);
   EXPECT_EQ(execute("multiply -3 4"), -12);
   EXPECT_EQ(execute("sleep 0 7"), 7);
