@@ -38,14 +38,13 @@ def table(recipes, folder):
     return "\n".join(padded([["recipe", "title", "what it shows"], *rows]))
 
 
-def chapter_lines(by_chapter):
-    """A line per chapter with its recipes' names, for the root README."""
-    lines = []
+def chapter_table(by_chapter):
+    """A row per chapter, for the root README."""
+    rows = [["chapter", "what it is about", "recipes"]]
     for chapter, recipes in by_chapter.items():
-        title, _ = model.title_and_summary(cookbook.ROOT / "chapters" / chapter / "README.md")
-        names = ", ".join(f"[{recipe.name}](chapters/{chapter}/{recipe.name}/README.md)" for recipe in recipes)
-        lines.append(f"- **[{title}](chapters/{chapter}/README.md)**: {names}")
-    return "\n".join(lines)
+        title, summary = model.title_and_summary(cookbook.ROOT / "chapters" / chapter / "README.md")
+        rows.append([f"[{title}](chapters/{chapter}/README.md)", summary, str(len(recipes))])
+    return "\n".join(padded(rows))
 
 
 def python_tables(recipe):
@@ -65,13 +64,42 @@ def spans(cell):
     return [span.replace("\\|", "|") for span in re.findall(r"`([^`]+)`", cell)]
 
 
+# The names with which Python's modules and packages appear in the tables, whatever they were imported as.
+MODULES = set("""array asyncio celery cl comm concurrent contextlib cp ctypes cuda cupy curandom cublas drv driver fcntl
+flask functools futures gpuarray itertools json linalg mask math mmap MPI mpi4py multiprocessing np numba numpy os pycsp
+pycuda pyopencl Pyro4 queue random rpyc scipy scoop select selectors signal skcuda socket string struct subprocess sys
+threading time torch types""".split())
+
+
+# Functions that are the reader's own in the tables' examples, and words that nobody looks up.
+OWN = set("""Add add cin CookBook counter cout f factorial func g handler kernel lambda_handler Layer linear_combination
+main mandel may_take multiply MyProcess None OPTIONS HEAD PREFERRED_WORK_GROUP_SIZE_MULTIPLE print printer work
+worker""".split())
+
+
+def python_names(span):
+    """What a reader would look up of a piece of Python: functions and classes, those of a module by their full names,
+    and keywords that begin a statement. Nothing of literals, operators and variables."""
+    code = re.sub(r"""(["']).*?\1""", "''", span)
+    if keyword := re.match(r"(?:async (?:def|with|for)|await|yield|with|lambda|nonlocal|global|del)\b", code):
+        yield keyword[0]
+    for match in re.finditer(r"(?<![\w.)\]])(?P<at>@?)(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?P<call>\(?)", code):
+        root, *rest = match["name"].split(".")
+        if rest and root in MODULES or match["at"]:
+            yield match["at"] + match["name"]
+        elif match["call"] and len(name := [root, *rest][-1]) > 1 and name not in OWN:
+            yield f"{name}()"
+    if re.fullmatch(r"__\w+__|[A-Z]\w{3,}", span) and span not in OWN:
+        yield span
+
+
 def index(recipes):
     """The text of chapters/INDEX.md."""
     python, groups = {}, {heading: {} for heading, _ in GROUPS}
     for recipe in recipes:
         for left, right in python_tables(recipe):
-            for span in spans(left):
-                python.setdefault(span, {})[recipe.name] = recipe
+            for name in (name for span in spans(left) for name in python_names(span)):
+                python.setdefault(name, {})[recipe.name] = recipe
             for span in spans(right):
                 for heading, pattern in GROUPS:
                     if match := re.match(rf"(?:{pattern})(?![\w])", span.removeprefix("::")):
@@ -105,7 +133,7 @@ def main(arguments):
     for recipe in model.recipes():
         by_chapter.setdefault(recipe.chapter, []).append(recipe)
 
-    marked = {cookbook.ROOT / "README.md": chapter_lines(by_chapter)}
+    marked = {cookbook.ROOT / "README.md": chapter_table(by_chapter)}
     for chapter, recipes in by_chapter.items():
         folder = cookbook.ROOT / "chapters" / chapter
         marked[folder / "README.md"] = table(recipes, folder)

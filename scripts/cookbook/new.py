@@ -48,19 +48,19 @@ PLAIN = dict(
     start='run("{name}", {{"--items", "21"}})')
 
 MPI = dict(
-    PLAIN, needs=" NEEDS mpi RUN mpi 4", compiler="mpicxx", folder=" -Ichapters/{chapter}", libraries="",
-    launcher="mpirun -n 4 ", includes=COMMON_INCLUDES + '#include "mpi_session.hpp"\n',
+    PLAIN, needs=" NEEDS mpi RUN mpi 4", compiler="mpicxx", libraries="", launcher="mpirun -n 4 ",
+    includes=COMMON_INCLUDES.replace('#include "cookbook/options', '#include "cookbook/mpi.hpp"\n#include "cookbook/options'),
     function="int share_of(int rank, int items) { return (rank + 1) * items; }\n",
     excerpt="int share_of(int rank, int items) { return (rank + 1) * items; }",
     body="""
-  const mpi::Session session;
-  const int mine = share_of(session.rank(), items);
+  const mpi::Environment world;
+  const int mine = share_of(world.rank(), items);
   int sum = 0;
-  CHECK_MPI(MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
 
   cookbook::Checks checks;
-  if (session.rank() == 0) checks.equal("sum of all shares", sum, items * session.ranks() * (session.ranks() + 1) / 2);
-  return session.exit_code(checks);
+  if (world.rank() == 0) checks.equal("sum of all shares", sum, items * world.size() * (world.size() + 1) / 2);
+  return world.exit_code(checks);
 """,
     transcript="ok    sum of all shares: 100", start='run_ranks(3, "{name}", {{"--items", "2"}})',
     expected="ok    sum of all shares: 12")
@@ -299,7 +299,7 @@ def main(arguments):
         raise Problem("a chapter is like 02_threads, a name like spin_lock")
     if name in recipe.names() or (cookbook.ROOT / "chapters" / chapter / name).exists():
         raise Problem(f"there is a recipe {name} already")
-    helper = {"mpi": "mpi_session.hpp", "cuda": "cuda_check.hpp", "opencl": "opencl_check.hpp"}.get(kind)
+    helper = {"cuda": "cuda_check.hpp", "opencl": "opencl_check.hpp"}.get(kind)
     if helper and not (cookbook.ROOT / "chapters" / chapter / helper).exists():
         raise Problem(f"chapter {chapter} has no {helper}, which such recipes share")
     for path in write_all(chapter, name, kind, args.bench):

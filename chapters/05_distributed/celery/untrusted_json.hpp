@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "iso_time.hpp"
+#include "celery/iso_time.hpp"
 
 namespace celery {
 

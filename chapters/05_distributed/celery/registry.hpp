@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "celery_message.hpp"
+#include "celery/message.hpp"
 
 namespace celery {
 

@@ -1,4 +1,5 @@
-/// What the MPI programs of this chapter share: begin and end, checked calls, the ranks' texts in order, one exit code.
+/// What programs with MPI share: begin and end, checked calls, the ranks' texts in order, one exit code. All in this
+/// header, so that the library cookbook itself needs no MPI.
 #pragma once
 
 #define OMPI_SKIP_MPICXX  // Open MPI's header has the C++ bindings still, which MPI 3 has removed
@@ -10,14 +11,15 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/print.hpp"
 
-/// Stands around every call of MPI. If the call fails, it names rank, call, error and line on standard error and ends
-/// all ranks with exit code 3.
-#define CHECK_MPI(call) ::mpi::check((call), #call, __FILE__, __LINE__)
+/// Stands around every call of MPI. If the call fails, it names rank, call, error, file and line on standard error and
+/// ends all ranks with exit code 3.
+#define MPI_CHECK(call) ::mpi::check((call), #call, __FILE__, __LINE__)
 
 namespace mpi {
 
@@ -39,52 +41,54 @@ inline void check(int error, std::string_view call, std::string_view file, int l
   std::_Exit(3);  // not reached; MPI_Abort is not declared as one that does not return
 }
 
-/// MPI from its beginning to its end. Made after Options::parse(), so that wrong options end the program before it.
-class Session {
+/// MPI from its beginning to its end, and the ranks of MPI_COMM_WORLD. Made after Options::parse(), so that wrong
+/// options end the program before it.
+class Environment {
  public:
   /// Ends the program with exit code 2 and a line if there are fewer ranks than `needed`. `threads` says which threads
-  /// are to call MPI: one alone, or with MPI_THREAD_MULTIPLE several at a time.
-  explicit Session(int needed = 1, int threads = MPI_THREAD_SINGLE) {
+  /// are to call MPI: one alone, or with MPI_THREAD_MULTIPLE several at a time; exit code 3 and a line if the library
+  /// does not allow it.
+  explicit Environment(int needed = 1, int threads = MPI_THREAD_SINGLE) {
     int granted = threads;
-    CHECK_MPI(MPI_Init_thread(nullptr, nullptr, threads, &granted));
+    MPI_CHECK(MPI_Init_thread(nullptr, nullptr, threads, &granted));
     // By default MPI ends the program itself at an error, with a page of text. Here its calls return the error. Since
     // MPI 4, errors of calls that have no communicator go to the handler of MPI_COMM_SELF, which is this process alone.
-    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
-    CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size_));
     if (granted < threads) {
       if (rank_ == 0) cookbook::print_error("this MPI library does not let several threads call it at a time");
       MPI_Finalize();
       std::exit(3);
     }
-    if (ranks_ >= needed) return;
+    if (size_ >= needed) return;
     if (rank_ == 0) {
       cookbook::print_error(fmt::format("{} ranks are needed, here are {}; start it with mpirun -n {} {}", needed,
-                                        ranks_, needed, cookbook::program_name()));
+                                        size_, needed, cookbook::program_name()));
     }
     MPI_Finalize();
     std::exit(2);
   }
-  ~Session() {
+  ~Environment() {
     MPI_Barrier(MPI_COMM_WORLD);  // if a rank aborts while others are in MPI_Finalize, Open MPI 4.1 may hang or crash
     MPI_Finalize();
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
 
-  int rank() const { return rank_; }    ///< the number of this process, from 0 on
-  int ranks() const { return ranks_; }  ///< how many processes there are
+  int rank() const { return rank_; }  ///< the number of this process, from 0 on
+  int size() const { return size_; }  ///< how many processes there are
 
   /// The texts of all ranks, in the order of the ranks, on rank 0; nothing on the others. Called by all.
   std::vector<std::string> gather(const std::string& text) const {
-    const auto count = static_cast<std::size_t>(ranks_);
+    const auto count = static_cast<std::size_t>(size_);
     const int length = static_cast<int>(text.size());
     std::vector<int> lengths(count), starts(count);  // stay 0 but on rank 0
-    CHECK_MPI(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
     std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
     std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-    CHECK_MPI(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0,
+    MPI_CHECK(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0,
                           MPI_COMM_WORLD));
     std::vector<std::string> texts;
     for (std::size_t i = 0; rank_ == 0 && i < count; ++i) {
@@ -104,10 +108,10 @@ class Session {
   /// millisecond, so that ranks with nothing to do take no time from those that are measured.
   void sleeping_barrier() const {
     MPI_Request barrier;
-    CHECK_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
+    MPI_CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
     for (;;) {
       int all_here = 0;
-      CHECK_MPI(MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE));
+      MPI_CHECK(MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE));
       if (all_here) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -123,13 +127,31 @@ class Session {
   /// What main returns: rank 0, which makes the checks, tells all others its exit code. Called by all.
   int exit_code(const cookbook::Checks& checks) const {
     int code = checks.exit_code();
-    CHECK_MPI(MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return code;
   }
 
  private:
   int rank_ = 0;
-  int ranks_ = 1;
+  int size_ = 1;
 };
+
+/// The smallest and the largest of what the ranks have given, on every rank. Called by all.
+inline std::pair<int, int> minmax_over_ranks(int value) {
+  const int both[] = {value, -value};
+  int smallest[2];
+  MPI_CHECK(MPI_Allreduce(both, smallest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  return {smallest[0], -smallest[1]};
+}
+
+/// The sum over all ranks, on every rank. Called by all.
+inline long sum_over_ranks(long value) {
+  long total = 0;
+  MPI_CHECK(MPI_Allreduce(&value, &total, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  return total;
+}
+
+/// Whether `holds` is true on every rank. Called by all.
+inline bool all_ranks(bool holds) { return minmax_over_ranks(holds).first == 1; }
 
 }  // namespace mpi

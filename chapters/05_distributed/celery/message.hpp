@@ -10,8 +10,8 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include "amqp.hpp"
-#include "json_table.hpp"
-#include "untrusted_json.hpp"
+#include "celery/json_table.hpp"
+#include "celery/untrusted_json.hpp"
 
 namespace celery {
 

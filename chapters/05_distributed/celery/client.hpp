@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "celery_message.hpp"
+#include "celery/message.hpp"
 
 namespace celery {
 
@@ -148,5 +148,14 @@ class Client {
   std::string results_queue_;
   std::map<std::string, Result> results_;  ///< by task
 };
+
+/// What became of a task, as text: "10", or "ZeroDivisionError: division by zero". Waits for it.
+inline std::string outcome(Client::Handle task) {
+  try {
+    return shown(task.get());
+  } catch (const TaskFailed& failed) {
+    return failed.type + ": " + failed.what();
+  }
+}
 
 }  // namespace celery
