@@ -168,7 +168,7 @@ TEST_F(cuda_blas, program_holds_for_other_sizes) {
   }
 }
 
-TEST(cuda_blas, is_clean_under_compute_sanitizer) {
+TEST(cuda_blas_memory, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean(
       "cuda_blas",
       {{"--rows", "33", "--inner", "17", "--columns", "9"}, {"--rows", "32", "--inner", "32", "--columns", "32"}},
