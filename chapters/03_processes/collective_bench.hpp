@@ -12,27 +12,9 @@
 #include <vector>
 
 #include "cookbook/figures.hpp"
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 namespace collective {
-
-/// The smallest and the largest of what the ranks have given. Called by all.
-inline std::pair<int, int> minmax_over_ranks(int value) {
-  const int both[] = {value, -value};
-  int smallest[2];
-  CHECK_MPI(MPI_Allreduce(both, smallest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  return {smallest[0], -smallest[1]};
-}
-
-/// The sum over all ranks, on every rank. Called by all.
-inline long sum(long value) {
-  long total = 0;
-  CHECK_MPI(MPI_Allreduce(&value, &total, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
-  return total;
-}
-
-/// Whether `holds` is true on every rank. Called by all.
-inline bool all_ranks(bool holds) { return minmax_over_ranks(holds).first == 1; }
 
 /// `count` random numbers, the same for the same `seed`: what is sent when speed is measured.
 inline std::vector<std::uint64_t> random_numbers(std::size_t count, unsigned seed) {
@@ -73,7 +55,7 @@ inline cookbook::Benchmark row(std::string_view name, double amount, const Size&
   return {std::string(name), amount * size.calls, [calls = size.calls, work = std::move(work)] {
             for (int call = 0; call < calls; ++call) {
               work();
-              CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+              MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
             }
           }};
 }
@@ -91,7 +73,7 @@ inline bool all_right(const std::vector<Form>& forms, const std::function<void()
   for (const Form& form : forms) {
     prepare();
     form.run();
-    all = all_ranks(right()) && all;
+    all = mpi::all_ranks(right()) && all;
   }
   return all;
 }

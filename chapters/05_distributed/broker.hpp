@@ -20,6 +20,7 @@
 
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 
 /// Starts a broker in the constructor, which takes seconds, and ends it in the destructor. It listens on the loop-back
 /// address at a port that the system chooses, and has all its files in a temporary folder. Any user may start one.
@@ -37,9 +38,7 @@ class Broker {
     }
     int ends[2];
     check(pipe2(ends, O_CLOEXEC), "pipe2");
-    const pid_t program = getpid();
-    supervisor_ = check(fork(), "fork");
-    if (supervisor_ == 0) supervise(program, ends[1]);
+    supervisor_ = cookbook::start_child([&] { supervise(ends[1]); }, SIGTERM);
     close(ends[1]);
     reports_ = ends[0];
     wait_for_start();
@@ -79,29 +78,26 @@ class Broker {
   void end() {
     if (supervisor_ == 0) return;
     kill(supervisor_, SIGTERM);
-    waitpid(supervisor_, nullptr, 0);
+    cookbook::exit_code_of(supervisor_);
     close(reports_);
     supervisor_ = 0;
   }
 
   /// Starts the broker; on SIGUSR1 waits for its end and starts it again; on SIGTERM kills it and cleans up.
-  [[noreturn]] static void supervise(pid_t program, int reports) noexcept {
+  static void supervise(int reports) {
     setsid();  // Ctrl-C is for the program; the supervisor has to survive it
     sigset_t commands;
     sigemptyset(&commands);
     sigaddset(&commands, SIGTERM);
     sigaddset(&commands, SIGUSR1);
     sigprocmask(SIG_BLOCK, &commands, nullptr);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != program) _exit(0);  // it ended before the line above
-    prctl(PR_SET_CHILD_SUBREAPER, 1);    // what the broker leaves behind becomes a child of this process
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the broker leaves behind becomes a child of this process
     std::string folder = std::filesystem::temp_directory_path() / "rabbitmq.XXXXXX";
     check(mkdtemp(folder.data()), "mkdtemp");
     const int port = reserve_port();
 
     for (int command = SIGUSR1; command == SIGUSR1;) {
-      const pid_t broker = check(fork(), "fork");
-      if (broker == 0) become_broker(folder, port, commands);
+      const pid_t broker = cookbook::start_child([&] { become_broker(folder, port, commands); });
       const timespec pause = {0, 50'000'000};
       command = -1;
       bool alive = true;
@@ -124,11 +120,9 @@ class Broker {
     }
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
-    _exit(0);
   }
 
   [[noreturn]] static void become_broker(const std::string& folder, int port, const sigset_t& blocked) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
     // Erlang's own form: to read a rabbitmq.conf takes the broker more than a second.
     std::ofstream(folder + "/rabbitmq.config") << "[{rabbit, [{tcp_listeners, [{\"127.0.0.1\", " << port << "}]}]}].\n";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 /// An empty folder, removed with all that is in it when this object or its process ends. Even a process that is killed
 /// leaves none: a child waits for the end of its parent, and removes the folder. To be made before MPI_Init, which does
@@ -22,19 +22,19 @@ class TemporaryDirectory {
         back[2];  // the end of the first tells the child that the parent has ended; by the second comes the path
     check(pipe(here), "pipe");
     check(pipe(back), "pipe");
-    child_ = check(fork(), "fork");
-    if (child_ == 0) {
+    const auto keep_folder = [&] {
       setsid();  // so that what ends the group of the parent does not end this process; only then is there a folder
-      if (mkdtemp(path.data()) == nullptr) _exit(errno);
-      if (write(back[1], path.data(), path.size()) < 0) _exit(errno);
+      if (mkdtemp(path.data()) == nullptr) return errno;
+      if (write(back[1], path.data(), path.size()) < 0) return errno;
       dup2(here[0], STDIN_FILENO);  // the only file that it keeps
       close_range(1, ~0U, 0);       // also the writing end: the parent has the last one
       char byte;
       while (read(STDIN_FILENO, &byte, 1) > 0) continue;  // returns 0 when the parent has ended
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
-      _exit(0);
-    }
+      return 0;
+    };
+    child_ = cookbook::start_child(keep_folder, 0);  // no signal: it is to see the end of the parent, and then clean up
     close(here[0]);
     close(back[1]);
     writing_end_ = here[1];
@@ -42,15 +42,13 @@ class TemporaryDirectory {
     const ssize_t received = read(back[0], path_.data(), path_.size());
     close(back[0]);
     if (received != static_cast<ssize_t>(path.size())) {  // the child has ended, and its exit code says why
-      int status = 0;
-      waitpid(child_, &status, 0);
-      errno = WEXITSTATUS(status);
+      errno = cookbook::exit_code_of(child_);
       cookbook::exit_with_errno("mkdtemp");
     }
   }
   ~TemporaryDirectory() {
     close(writing_end_);
-    waitpid(child_, nullptr, 0);
+    cookbook::exit_code_of(child_);
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 inline constexpr const char* six_sentences =
     "There are known knowns. These are things we know that we know. There are known unknowns. That is to say, there "
@@ -58,15 +58,15 @@ class Text {
 
 /// The text in `file`, or the six sentences if this is empty; a chunk for each rank or more. If a rank cannot read it,
 /// one line says why, and no rank gets a text. Called by all ranks.
-inline std::optional<Text> open_text(const mpi::Session& session, const std::string& file) {
+inline std::optional<Text> open_text(const mpi::Environment& world, const std::string& file) {
   std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(six_sentences);
   if (!file.empty()) stream = std::make_unique<std::ifstream>(file, std::ios::binary);
   const bool readable = *stream && (file.empty() || std::filesystem::is_regular_file(file));
-  const int failed_here = readable ? session.ranks() : session.rank();
+  const int failed_here = readable ? world.size() : world.rank();
   int first_failed = 0;
-  CHECK_MPI(MPI_Allreduce(&failed_here, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  if (first_failed == session.ranks()) return Text(std::move(stream), session.ranks());
-  if (first_failed == session.rank()) cookbook::print_error("--file: no file that can be read: " + file);
+  MPI_CHECK(MPI_Allreduce(&failed_here, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  if (first_failed == world.size()) return Text(std::move(stream), world.size());
+  if (first_failed == world.rank()) cookbook::print_error("--file: no file that can be read: " + file);
   return std::nullopt;
 }
 

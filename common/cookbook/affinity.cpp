@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "cookbook/print.hpp"
+#include "cookbook/posix.hpp"
 
 namespace cookbook {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 const cpu_set_t& allowed_at_start() {
   static const cpu_set_t allowed = [] {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) exit_with_errno("sched_getaffinity");
+    check(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
     return set;
   }();
   return allowed;
@@ -32,11 +32,11 @@ void pin(int which, pid_t thread) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(processor, &one);
-  if (sched_setaffinity(thread, sizeof one, &one) != 0) exit_with_errno("sched_setaffinity");
+  check(sched_setaffinity(thread, sizeof one, &one), "sched_setaffinity");
 }
 
 void unpin(pid_t thread) {
-  if (sched_setaffinity(thread, sizeof(cpu_set_t), &allowed_at_start()) != 0) exit_with_errno("sched_setaffinity");
+  check(sched_setaffinity(thread, sizeof(cpu_set_t), &allowed_at_start()), "sched_setaffinity");
 }
 
 }  // namespace cookbook

@@ -1,10 +1,11 @@
 #include "cookbook/options.hpp"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include "cookbook/print.hpp"
 
@@ -60,92 +61,85 @@ Number read_number(std::string_view name, std::string_view text, Number lowest, 
 
 }  // namespace
 
-struct Options::Parser {
-  CLI::App app;
-  bool json = false;
-
-  CLI::Option* take_text(std::string_view name, std::string_view meaning, const char* kind, std::string initial,
-                         const std::function<void(const std::string&)>& set) {
-    auto* option = app.add_option_function<std::string>(fmt::format("--{}", name), set, std::string(meaning))
-                       ->type_name(kind)
-                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    return initial.empty() ? option : option->default_str(std::move(initial));
-  }
-
-  /// The option that the user most likely meant is among these, so all of them are named.
-  std::string names() const {
-    std::string list;
-    for (const CLI::Option* option : app.get_options()) {
-      if (!list.empty()) list += ", ";
-      list += option->get_name();
-    }
-    return list;
-  }
-};
-
-Options::Options(std::string_view summary) : parser_(std::make_unique<Parser>()) {
-  parser_->app.description(std::string(summary));
-  parser_->app.get_formatter()->column_width(28);
-  parser_->app.set_help_flag("--help", "print this help and end");
-  parser_->app.add_flag("--json", parser_->json, "print checks and figures as JSON records, a line each");
+Options::Options(std::string_view summary) : summary_(summary) {
+  options_.push_back({"--help", "", "print this help and end", [](const std::string&) {}});
+  options_.push_back({"--json", "", "print checks and figures as JSON records, a line each",
+                      [](const std::string&) { want_json(true); }});
 }
-
-Options::~Options() = default;
 
 void Options::add_integer(std::string_view name, long long initial, std::string_view meaning, long long lowest,
                           long long highest, std::function<void(long long)> set) {
-  parser_->take_text(name, fmt::format("{} ({} to {})", meaning, lowest, highest), "N", std::to_string(initial),
-                     [name = std::string(name), lowest, highest, set = std::move(set)](const std::string& text) {
-                       set(read_number(name, text, lowest, highest, "whole number"));
-                     });
+  add_option(name, fmt::format("N={}", initial), fmt::format("{} ({} to {})", meaning, lowest, highest),
+             [name = std::string(name), lowest, highest, set = std::move(set)](const std::string& text) {
+               set(read_number(name, text, lowest, highest, "whole number"));
+             });
 }
 
 void Options::add(std::string_view name, double& value, std::string_view meaning, double lowest, double highest) {
-  parser_->take_text(name, fmt::format("{} ({} to {})", meaning, lowest, highest), "X", fmt::format("{}", value),
-                     [name = std::string(name), lowest, highest, &value](const std::string& text) {
-                       value = read_number(name, text, lowest, highest, "number");
-                     });
+  add_option(name, fmt::format("X={}", value), fmt::format("{} ({} to {})", meaning, lowest, highest),
+             [name = std::string(name), lowest, highest, &value](const std::string& text) {
+               value = read_number(name, text, lowest, highest, "number");
+             });
 }
 
 void Options::add(std::string_view name, std::string& value, std::string_view meaning) {
-  parser_->take_text(name, meaning, "TEXT", value, [&value](const std::string& text) { value = text; });
+  add_option(name, value.empty() ? "TEXT" : "TEXT=" + value, std::string(meaning),
+             [&value](const std::string& text) { value = text; });
 }
 
 void Options::add_choice(std::string_view name, std::string& value, std::string_view meaning,
                          std::vector<std::string> allowed) {
   const std::string list = fmt::format("{}", fmt::join(allowed, ", "));
-  parser_->take_text(name, fmt::format("{} ({})", meaning, list), "WORD", value,
-                     [name = std::string(name), allowed = std::move(allowed), list, &value](const std::string& text) {
-                       if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-                         usage_error(fmt::format("--{} {}: unknown; allowed: {}", name, text, list));
-                       }
-                       value = text;
-                     });
+  add_option(name, "WORD=" + value, fmt::format("{} ({})", meaning, list),
+             [name = std::string(name), allowed = std::move(allowed), list, &value](const std::string& text) {
+               if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+                 usage_error(fmt::format("--{} {}: unknown; allowed: {}", name, text, list));
+               }
+               value = text;
+             });
 }
 
 void Options::add_flag(std::string_view name, bool& value, std::string_view meaning) {
-  parser_->app.add_flag(fmt::format("--{}", name), value, std::string(meaning));
+  add_option(name, "", std::string(meaning), [&value](const std::string&) { value = true; });
+}
+
+void Options::add_option(std::string_view name, std::string value, std::string meaning,
+                         std::function<void(const std::string&)> set) {
+  options_.push_back({fmt::format("--{}", name), std::move(value), std::move(meaning), std::move(set)});
 }
 
 void Options::parse(int argc, char** argv) {
-  parser_->app.name(std::string(program_name()));
-  try {
-    parser_->app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    if (is_root_rank()) print_line(parser_->app.help());
-    std::exit(0);
-  } catch (const CLI::ExtrasError&) {
-    const auto extras = parser_->app.remaining();
-    usage_error(fmt::format("unknown option {}; allowed: {}", fmt::join(extras, " "), parser_->names()));
-  } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
-    for (char& c : message) {
-      if (c == '\n') c = ' ';
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const std::size_t equals = word->find('=');
+    const std::string name = word->substr(0, equals);
+    const auto option =
+        std::find_if(options_.begin(), options_.end(), [&](const Option& one) { return one.name == name; });
+    if (option == options_.end() || (option->value.empty() && equals != word->npos)) {
+      // The option that the user most likely meant is among these, so all of them are named.
+      std::string names;
+      for (const Option& one : options_) names += (names.empty() ? "" : ", ") + one.name;
+      usage_error(fmt::format("unknown option {}; allowed: {}", *word, names));
     }
-    usage_error(fmt::format("{}; allowed: {}", message, parser_->names()));
+    if (name == "--help") print_help();
+    if (option->value.empty() || equals != word->npos) {
+      option->set(option->value.empty() ? "" : word->substr(equals + 1));
+    } else if (std::next(word) == words.end() || std::next(word)->starts_with("--")) {
+      usage_error(fmt::format("{} {}: a value is missing; {}", name, option->value, option->meaning));
+    } else {
+      option->set(*++word);
+    }
   }
-  want_json(parser_->json);
   std::set_terminate(report_uncaught);
+}
+
+void Options::print_help() const {
+  if (is_root_rank()) {
+    std::string help = fmt::format("{}\nUsage: {} [OPTIONS]\n\nOptions:", summary_, program_name());
+    for (const Option& one : options_) help += fmt::format("\n  {:<25} {}", one.name + ' ' + one.value, one.meaning);
+    print_line(help);
+  }
+  std::exit(0);
 }
 
 }  // namespace cookbook

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,9 +18,6 @@ class Options {
  public:
   /// `summary` is the recipe in one sentence; --help prints it.
   explicit Options(std::string_view summary);
-  ~Options();
-  Options(const Options&) = delete;
-  Options& operator=(const Options&) = delete;
 
   /// Declares `--name N`, a whole number from `lowest` to `highest`; `value` holds the default until parse() sets it.
   template <std::integral Number>
@@ -52,8 +48,18 @@ class Options {
   void add_integer(std::string_view name, long long initial, std::string_view meaning, long long lowest,
                    long long highest, std::function<void(long long)> set);
 
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  void add_option(std::string_view name, std::string value, std::string meaning,
+                  std::function<void(const std::string&)> set);
+  [[noreturn]] void print_help() const;
+
+  struct Option {
+    std::string name;     ///< with its two hyphens
+    std::string value;    ///< its kind and the default, as --help shows them: "N=10"; empty: a flag
+    std::string meaning;  ///< with what is allowed
+    std::function<void(const std::string&)> set;
+  };
+  std::string summary_;
+  std::vector<Option> options_;
 };
 
 }  // namespace cookbook

@@ -12,16 +12,53 @@ using test_support::run;
 TEST(first_process, spawn_makes_a_second_process_and_exec_keeps_it) {
   const auto result = run("first_process", {"--exit-code", "42"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const auto parent = result.captures("^process (\\d+) has started process \\d+, and goes on$");
-  const auto child = result.captures("^process \\d+ has started process (\\d+), and goes on$");
-  const auto ids = result.captures("^call(?:er|ee) (\\d+): ");
+  const auto parent = result.captures("^parent (\\d+): ");
+  const auto child =
+      result.captures("^parent \\d+: posix_spawn returned after [0-9.]+ ms, process (\\d+) ended after [0-9.]+ ms$");
+  ASSERT_EQ(parent.size(), 2U) << result.text();
   ASSERT_EQ(child.size(), 1U) << result.text();
-  EXPECT_NE(parent, child) << result.text();
-  EXPECT_EQ(ids, std::vector(4, child.front())) << result.text();
-  EXPECT_EQ(result.captures("^caller \\d+: (.*)$"), std::vector<std::string>{"Process calling"}) << result.text();
+  EXPECT_EQ(parent.front(), parent.back()) << result.text();
+  EXPECT_NE(parent.front(), child.front()) << result.text();
+  EXPECT_EQ(result.captures("^call(?:er|ee) (\\d+): "), std::vector(4, child.front())) << result.text();
+  EXPECT_EQ(result.captures("^(?:parent|caller|callee) \\d+: ([^:,]+)(?:[:,].*)?$"),
+            (std::vector<std::string>{"posix_spawn starts the caller in a new process", "Process calling",
+                                      "Hello Parallel Programming Cookbook!!", "argument", "GREETING",
+                                      result.captures("^parent \\d+: (posix_spawn returned after [0-9.]+ ms),")[0]}))
+      << result.text();
   EXPECT_EQ(result.captures("^callee \\d+: argument: (.*)$"), std::vector<std::string>{"42"});
   EXPECT_EQ(result.captures("^callee \\d+: GREETING: (.*)$"), std::vector<std::string>{"from the caller"});
+  EXPECT_TRUE(result.has_line("ok    exit code of that process, given by the callee: 42")) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
+}
+
+TEST(first_process, posix_spawn_returns_before_the_new_process_ends) {
+  const auto result = run("first_process");
+  const auto started = result.captures("posix_spawn returned after ([0-9.]+) ms");
+  const auto ended = result.captures(" ended after ([0-9.]+) ms$");
+  ASSERT_EQ(started.size() + ended.size(), 2U) << result.text();
+  EXPECT_LE(std::stod(started[0]), std::stod(ended[0])) << result.text();
+}
+
+TEST(first_process, the_parents_environment_reaches_the_callee_as_well) {
+  const test_support::TemporaryDirectory folder;
+  for (const char* program : {"first_process", "first_process_caller"}) {
+    std::filesystem::copy(test_support::bin() + "/" + program, folder.path / program);
+  }
+  std::ofstream(folder.path / "first_process_callee") << "#!/bin/sh\necho \"$MARK, $GREETING\"\nexit $1\n";
+  std::filesystem::permissions(folder.path / "first_process_callee", std::filesystem::perms::owner_all);
+  const auto result = run(folder.path / "first_process", {}, {.environment = {{"MARK", "from the parent"}}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("from the parent, from the caller")) << result.text();
+}
+
+TEST(first_process, a_process_that_a_signal_ends_has_no_exit_code) {
+  const test_support::TemporaryDirectory folder;
+  std::filesystem::copy(test_support::bin() + "/first_process", folder.path / "first_process");
+  std::ofstream(folder.path / "first_process_caller") << "#!/bin/sh\nkill -KILL $$\n";
+  std::filesystem::permissions(folder.path / "first_process_caller", std::filesystem::perms::owner_all);
+  const auto result = run(folder.path / "first_process");
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  exit code of that process, given by the callee: -1, expected 7")) << result.text();
 }
 
 TEST(first_process, a_callee_that_is_not_there_is_noticed) {
@@ -50,6 +87,14 @@ TEST(first_process_caller, passes_arguments_and_environment_on) {
   EXPECT_EQ(result.out[1], "zero one from the caller");
   EXPECT_EQ(run("first_process_caller", {"cat", "/proc/self/cmdline"}).out.back(),
             std::string("cat\0/proc/self/cmdline\0", 23));
+}
+
+TEST(first_process_caller, a_caller_that_calls_a_caller_is_one_process) {
+  const auto result = run("first_process_caller", {test_support::bin() + "/first_process_caller", "echo", "Hello"});
+  const auto ids = result.captures("^caller (\\d+): Process calling$");
+  ASSERT_EQ(ids.size(), 2U) << result.text();
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(result.out.back(), "Hello");
 }
 
 TEST(first_process_caller, goes_on_if_there_is_no_such_program) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
+#include <regex>
 
 #include "support/run.hpp"
 
@@ -11,32 +13,60 @@ using test_support::run;
 
 const std::string greeting = "Hello Parallel C++ CookBook!!";
 
-/// Where `line` stands in the output.
-long place(const test_support::Result& result, const std::string& line) {
-  return std::ranges::find(result.out, line) - result.out.begin();
+/// The lines of one of the two parts, without their times: who says what.
+std::vector<std::string> part(const test_support::Result& result, const std::string& heading) {
+  std::vector<std::string> lines;
+  const std::regex line("^ *\\d+ ms +(\\w+) +(.*)$");
+  std::smatch match;
+  auto at = std::ranges::find(result.out, heading);
+  if (at == result.out.end()) return lines;
+  while (++at != result.out.end() && std::regex_match(*at, match, line)) {
+    lines.push_back(match[1].str() + ": " + match[2].str());
+  }
+  return lines;
 }
 
-TEST(first_thread, ten_greetings_with_pauses_and_main_is_done_first) {
+std::vector<std::string> called(const test_support::Result& result) {
+  return part(result, "greet() called as a function:");
+}
+std::vector<std::string> in_a_thread(const test_support::Result& result) {
+  return part(result, "greet() run by a thread:");
+}
+
+TEST(first_thread, a_call_keeps_main_waiting) {
+  for (const int greetings : {1, 10}) {
+    const auto result = run("first_thread", {"--pause-ms", "1", "--greetings", std::to_string(greetings)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    std::vector<std::string> expected(greetings, "main: " + greeting);
+    expected.push_back("main: goes on");
+    EXPECT_EQ(called(result), expected) << result.text();
+  }
+}
+
+TEST(first_thread, main_goes_on_while_the_thread_greets_ten_times) {
   const auto start = std::chrono::steady_clock::now();
-  const auto result = run("first_thread", {"--pause-ms", "100"});
-  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(10 * 100));
+  const auto result = run("first_thread", {"--pause-ms", "100", "--greetings", "10"});
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2 * 10 * 100));
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(std::ranges::count(result.out, greeting), 10) << result.text();
-  EXPECT_EQ(result.out.front(), "Process Started");
-  EXPECT_LT(place(result, "Thread Starting"), place(result, greeting)) << result.text();
-  // main printed its last line during the second for which the thread greeted: it did not wait.
-  EXPECT_LT(place(result, "Process Ended"), place(result, "Thread Ended")) << result.text();
+  const auto lines = in_a_thread(result);
+  EXPECT_EQ(std::ranges::count(lines, "thread: " + greeting), 10) << result.text();
+  // main printed its line during the second for which the thread greeted: it did not wait.
+  const auto goes_on = std::ranges::find(lines, "main: goes on");
+  EXPECT_LT(goes_on, std::ranges::find(lines | std::views::reverse, "thread: " + greeting).base() - 1) << result.text();
+  EXPECT_EQ(lines.back(), "main: join() has returned") << result.text();
+  EXPECT_EQ(lines.size(), 12U) << result.text();
 }
 
 TEST(first_thread, the_checks_come_after_the_end_of_the_thread) {
-  for (const std::string greetings : {"0", "1", "25"}) {
+  for (const std::string greetings : {"1", "25"}) {
     const auto result = run("first_thread", {"--pause-ms", "1", "--greetings", greetings});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(std::ranges::count(result.out, greeting), std::stol(greetings)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    greetings: " + greetings)) << result.text();
-    // Two lines of main, two of the thread and the greetings come before the three checks.
-    EXPECT_EQ(result.out.size(), 4U + std::stoul(greetings) + 3) << result.text();
-    EXPECT_LT(place(result, "Thread Ended"), place(result, "ok    the thread's first line: Thread Starting"));
+    EXPECT_EQ(in_a_thread(result).size(), 2 + std::stoul(greetings)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    greetings of main, when called: " + greetings)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    greetings of the thread, after join(): " + greetings)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    of these, from main: 0")) << result.text();
+    // Two headings, 2 n + 3 lines, three checks.
+    EXPECT_EQ(result.out.size(), 2U + 2 * std::stoul(greetings) + 3 + 3) << result.text();
   }
 }
 

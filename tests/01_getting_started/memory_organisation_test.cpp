@@ -10,13 +10,28 @@ TEST(memory_organisation, a_write_is_seen_by_threads_through_mapped_memory_and_b
   for (const std::string value : {"11", "-7", "10"}) {
     const auto result = run("memory_organisation", {"--value=" + value});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.out, (std::vector<std::string>{
-                              "ok    i after a thread has stored to it: " + value, "in the child, i is " + value,
-                              "ok    i after a child process has stored to its copy: 10",
-                              "ok    i after a child process has stored to mapped memory: " + value,
-                              "ok    i after a child process has sent its value: " + value}));
+    // Each of the four: what it does, what the other has, what the program has.
+    ASSERT_EQ(result.out.size(), 4 * 3 + 1U) << result.text();
+    EXPECT_EQ(result.captures("^(a thread|a child process) stores " + value + " in i"),
+              (std::vector<std::string>{"a thread", "a child process", "a child process", "a child process"}));
+    EXPECT_EQ(result.captures("^  the (\\w+) +i at 0x[0-9a-f]+ is " + value + "$"),
+              (std::vector<std::string>{"thread", "child", "child", "child"}))
+        << result.text();
+    EXPECT_EQ(result.captures("^  this program +i at 0x[0-9a-f]+ is (.*)$"),
+              (std::vector<std::string>{value, "10", value, value}))
+        << result.text();
+    EXPECT_EQ(result.out.back(),
+              "ok    i in this program after each of the four: [" + value + ", 10, " + value + ", " + value + "]");
     EXPECT_EQ(result.leaked_processes, 0);
   }
+}
+
+TEST(memory_organisation, in_each_pair_the_addresses_are_equal) {
+  const auto result = run("memory_organisation");
+  const auto others = result.captures("^  the \\w+ +i at (0x[0-9a-f]+) is");
+  const auto own = result.captures("^  this program +i at (0x[0-9a-f]+) is");
+  EXPECT_EQ(own.size(), 4U) << result.text();
+  EXPECT_EQ(others, own) << result.text();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -38,9 +39,11 @@ const std::string two_chapters =
 TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
   const auto result = run("system_report");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^caches +(level \\d \\d+ KiB(, )?)+$|^caches +not known$").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^memory +[0-9.]+ GiB in [1-9]\\d* NUMA node").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^01_getting_started +[1-9]\\d* of [1-9]\\d* recipes built").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^caches .* (level \\d \\d+ KiB(, )?)+$|^caches .* not known$").size(), 1U)
+      << result.text();
+  EXPECT_EQ(result.lines_with("^memory .* [0-9.]+ GiB in [1-9]\\d* NUMA node").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^01_getting_started .* [1-9]\\d* of [1-9]\\d* recipes built").size(), 1U)
+      << result.text();
   // What the program says of a library is what the loader says here.
   for (const auto& [row, file, found] : {std::array{"oneTBB", "libtbb.so.12", "libtbb\\.so\\.12.*"},
                                          {"Open MPI", "libmpi.so.40", "libmpi\\.so\\.40.*"},
@@ -48,8 +51,29 @@ TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
                                          {"OpenCL's loader", "libOpenCL.so.1", "libOpenCL\\.so\\..*"},
                                          {"NVIDIA's driver", "libcuda.so.1", "libcuda\\.so\\..*"}}) {
     const std::string wanted = dlopen(file, RTLD_LAZY) != nullptr ? found : "not found";
-    EXPECT_EQ(result.lines_with(std::string(row) + " +" + wanted + "(, .*)?$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with(std::string(row) + " .* " + wanted + "(, .*)?$").size(), 1U) << result.text();
   }
+}
+
+TEST(system_report, memory_and_caches_are_those_that_the_system_has) {
+  const auto result = run("system_report");
+  const double gib = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  const auto memory = result.captures("^memory .* ([0-9.]+) GiB in");
+  ASSERT_EQ(memory.size(), 1U) << result.text();
+  EXPECT_NEAR(std::stod(memory[0]), gib, 0.06);
+
+  std::string caches;  // of the first processor, not those for instructions
+  for (int index = 0;; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    const std::string type = test_support::text_of(folder + "type"), size = test_support::text_of(folder + "size");
+    if (type.empty()) break;
+    if (type.starts_with("Instruction")) continue;
+    caches += (caches.empty() ? "level " : ", level ") +
+              std::to_string(std::stoi(test_support::text_of(folder + "level"))) + " " +
+              std::to_string(std::stoi(size)) + " KiB";
+  }
+  if (caches.empty()) GTEST_SKIP() << "the system does not tell its caches";
+  EXPECT_EQ(result.captures("^caches .*?  +(level .*)$"), std::vector<std::string>{caches}) << result.text();
 }
 
 TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
@@ -68,22 +92,23 @@ TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
   const auto result = run("system_report", {}, {.environment = {{"LD_LIBRARY_PATH", folder.path}}});
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^(oneTBB|Open MPI|RabbitMQ's client|NVIDIA's driver|OpenCL's loader) +not found(, .*)?$")
-                .size(),
-            5U)
+  EXPECT_EQ(
+      result.lines_with("^(oneTBB|Open MPI|RabbitMQ's client|NVIDIA's driver|OpenCL's loader) .* not found(, .*)?$")
+          .size(),
+      5U)
       << result.text();
-  EXPECT_EQ(result.lines_with("^processor +.*; this program may use 1$").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^processor .*; this program may use 1$").size(), 1U) << result.text();
 }
 
 TEST(system_report, names_the_packages_and_the_recipes_that_wait_for_them) {
   const Manifest manifest(two_chapters);
   const auto result = run("system_report", {"--manifest", manifest.path()});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^0[23]_\\w+ +(.*)$"),
+  EXPECT_EQ(result.captures("^0[23]_\\w+ .* (\\d+ of .*)$"),
             (std::vector<std::string>{"1 of 3 recipes built, missing: libtbb-dev (queue, sort)",
                                       "1 of 2 recipes built, missing: openmpi-bin and libopenmpi-dev (hello)"}))
       << result.text();
-  EXPECT_EQ(result.captures("^(0\\d_\\w+) +0 of 0 recipes built$").size(), 6U) << result.text();
+  EXPECT_EQ(result.captures("^(0\\d_\\w+) .* 0 of 0 recipes built$").size(), 6U) << result.text();
 }
 
 TEST(system_report, a_manifest_that_is_not_there_is_refused) {
@@ -93,7 +118,7 @@ TEST(system_report, a_manifest_that_is_not_there_is_refused) {
   EXPECT_TRUE(result.out.empty());
 }
 
-TEST(manifest, counts_what_is_built_and_what_is_missing) {
+TEST(system_report_manifest, counts_what_is_built_and_what_is_missing) {
   const Manifest manifest(two_chapters);
   const auto chapters = read_manifest(manifest.path());
   ASSERT_EQ(chapters.size(), 2U);

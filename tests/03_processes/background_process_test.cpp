@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
@@ -30,15 +30,15 @@ TEST(background_process, the_daemon_is_ended_and_the_other_child_is_waited_for) 
   EXPECT_TRUE(result.has_line("ok    main is killed: exit code of its daemon: -15")) << result.text();
 }
 
-TEST(start_daemon, one_that_finishes_before_its_parent_exits_by_itself) {
+TEST(background_process_start_daemon, one_that_finishes_before_its_parent_exits_by_itself) {
   const Shared<int> finished(0);
-  EXPECT_EQ(exit_code_of(start_daemon([&] { *finished = 1; })), 0);
+  EXPECT_EQ(cookbook::exit_code_of(start_daemon([&] { *finished = 1; })), 0);
   EXPECT_EQ(*finished, 1);
 }
 
-TEST(start_daemon, refuses_a_daemon_s_own_children_and_no_others) {
+TEST(background_process_start_daemon, refuses_a_daemon_s_own_children_and_no_others) {
   const Shared<int> refusals(0);
-  EXPECT_EQ(exit_code_of(start_daemon([&] {
+  EXPECT_EQ(cookbook::exit_code_of(start_daemon([&] {
               for (int i = 0; i < 2; ++i) {
                 try {
                   start_daemon([] {});
@@ -50,10 +50,10 @@ TEST(start_daemon, refuses_a_daemon_s_own_children_and_no_others) {
             0);
   EXPECT_EQ(*refusals, 2);
   EXPECT_FALSE(is_daemon) << "in the parent";
-  EXPECT_EQ(exit_code_of(start_daemon([] {})), 0);
+  EXPECT_EQ(cookbook::exit_code_of(start_daemon([] {})), 0);
 }
 
-TEST(start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
+TEST(background_process_start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that it becomes a child of this process
   const Shared<pid_t> child;
   OneShotEvent begun;
@@ -68,10 +68,10 @@ TEST(start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
   begun.wait();
   ASSERT_GT(*child, 0);
   ASSERT_EQ(kill(daemon, SIGTERM), 0);
-  EXPECT_EQ(exit_code_of(daemon), -SIGTERM);
+  EXPECT_EQ(cookbook::exit_code_of(daemon), -SIGTERM);
   EXPECT_EQ(waitpid(*child, nullptr, WNOHANG), 0) << "it runs";
   ASSERT_EQ(kill(*child, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(*child), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(*child), -SIGKILL);
 }
 
 /// A main program in a process of its own starts a child and ends, by its return or by a signal. How both ended.
@@ -79,17 +79,17 @@ template <typename Start>
 std::vector<int> exit_codes_of_main_and_child(Start start, int signal) {
   EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the child becomes a child of this process
   const Shared<pid_t> child;
-  const pid_t main_program = start_child([&] {
+  const pid_t main_program = cookbook::start_child([&] {
     OneShotEvent begun;
     *child = start(begun);
     begun.wait();
     if (signal != 0) raise(signal);
   });
-  const int code = exit_code_of(main_program);
-  return {code, exit_code_of(*child)};
+  const int code = cookbook::exit_code_of(main_program);
+  return {code, cookbook::exit_code_of(*child)};
 }
 
-TEST(start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
+TEST(background_process_start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
   const auto start = [](const OneShotEvent& begun) {
     return start_daemon([&] {
       begun.give();
@@ -100,7 +100,7 @@ TEST(start_daemon, the_kernel_ends_the_daemon_however_main_ends) {
   EXPECT_THAT(exit_codes_of_main_and_child(start, SIGKILL), ElementsAre(-SIGKILL, -SIGTERM));
 }
 
-TEST(end_with_parent, ends_a_child_that_asks_too_late) {
+TEST(background_process_end_with_parent, ends_a_child_that_asks_too_late) {
   const auto start = [](const OneShotEvent& begun) {
     const pid_t parent = getpid();
     const pid_t child = fork();

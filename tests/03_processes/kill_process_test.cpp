@@ -2,10 +2,12 @@
 
 #include "03_processes/kill_process/stop.hpp"
 
+#include <sys/wait.h>
+
 #include <cerrno>
 #include <filesystem>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -32,19 +34,10 @@ TEST(kill_process, the_exit_codes_say_how_each_child_ended) {
   }
 }
 
-TEST(exit_code_of, is_what_the_child_returned_or_minus_the_signal) {
-  EXPECT_EQ(exit_code_of(start_child([] { return 0; })), 0);
-  EXPECT_EQ(exit_code_of(start_child([] { return 3; })), 3);
-  EXPECT_EQ(exit_code_of(start_child([] { return 259; })), 3) << "eight bits arrive";
-  for (const int signal : {SIGTERM, SIGKILL, SIGINT}) {
-    EXPECT_EQ(exit_code_of(start_child([&] { raise(signal); })), -signal);
-  }
-}
-
-TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
+TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     close(ends[1]);
     char byte = 0;
     return static_cast<int>(read(ends[0], &byte, 1));  // until the parent closes its end
@@ -55,15 +48,15 @@ TEST(is_alive, follows_the_life_of_a_child_until_its_join) {
   siginfo_t end{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(is_alive(child));
-  EXPECT_EQ(exit_code_of(child), 0) << "it could still be joined";
+  EXPECT_EQ(cookbook::exit_code_of(child), 0) << "it could still be joined";
   close(ends[0]);
 }
 
 volatile std::sig_atomic_t told = 0;
 
-TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
+TEST(kill_process_stop, gives_a_child_its_time_and_kills_it_only_then) {
   OneShotEvent begun;
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     std::signal(SIGTERM, SIG_IGN);
     begun.give();
     pause();
@@ -74,9 +67,9 @@ TEST(stop, gives_a_child_its_time_and_kills_it_only_then) {
   EXPECT_GE(std::chrono::steady_clock::now() - asked, 30ms);
 }
 
-TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
+TEST(kill_process_stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code) {
   OneShotEvent begun;
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     std::signal(SIGTERM, [](int) { told = 1; });
     begun.give();
     while (!told) usleep(1000);
@@ -88,17 +81,17 @@ TEST(stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_own_exit_code
   EXPECT_LT(std::chrono::steady_clock::now() - asked, 50s);
 }
 
-TEST(stop, may_be_called_for_a_child_that_has_ended_already) {
-  const pid_t child = start_child([] { return 4; });
+TEST(kill_process_stop, may_be_called_for_a_child_that_has_ended_already) {
+  const pid_t child = cookbook::start_child([] { return 4; });
   while (is_alive(child)) usleep(1000);
   EXPECT_EQ(stop(child, 0ms), 4);
 }
 
-TEST(pidfd, never_means_another_process) {
-  const pid_t child = start_child([] {});
+TEST(kill_process_pidfd, never_means_another_process) {
+  const pid_t child = cookbook::start_child([] {});
   const int process = pidfd_open(child, 0);
   ASSERT_NE(process, -1);
-  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
   EXPECT_EQ(pidfd_send_signal(process, SIGKILL, nullptr, 0), -1);
   EXPECT_EQ(errno, ESRCH);
   close(process);

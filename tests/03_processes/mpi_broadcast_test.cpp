@@ -69,7 +69,7 @@ TEST(mpi_broadcast, two_roots_are_accepted_in_silence_by_the_pitfall) {
 /// The sum, or the largest, of what the ranks of `comm` have.
 int over(MPI_Comm comm, int mine, MPI_Op operation) {
   int result = 0;
-  CHECK_MPI(MPI_Allreduce(&mine, &result, 1, MPI_INT, operation, comm));
+  MPI_CHECK(MPI_Allreduce(&mine, &result, 1, MPI_INT, operation, comm));
   return result;
 }
 
@@ -88,7 +88,7 @@ void expect_two_broadcasts(int root, int rank, int ranks, MPI_Comm comm) {
 }
 
 /// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on.
-TEST(broadcast_by_hand, reaches_all_ranks_with_one_message_each_in_the_fewest_rounds) {
+TEST(mpi_broadcast_broadcast_by_hand, reaches_all_ranks_with_one_message_each_in_the_fewest_rounds) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=broadcast_by_hand.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
@@ -96,14 +96,14 @@ TEST(broadcast_by_hand, reaches_all_ranks_with_one_message_each_in_the_fewest_ro
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 10U) << result.text();
     return;
   }
-  const mpi::Session session;
-  const int rank = session.rank();
-  for (int ranks = 1; ranks <= session.ranks(); ++ranks) {
+  const mpi::Environment world;
+  const int rank = world.rank();
+  for (int ranks = 1; ranks <= world.size(); ++ranks) {
     MPI_Comm comm;
-    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm));
     if (comm == MPI_COMM_NULL) continue;
     for (int root = 0; root < ranks; ++root) expect_two_broadcasts(root, rank, ranks, comm);
-    CHECK_MPI(MPI_Comm_free(&comm));
+    MPI_CHECK(MPI_Comm_free(&comm));
   }
   std::vector<double> many(100'000, rank == 3 ? 1.5 : 0);  // too large to be sent without its receiver
   broadcast_by_hand(many.data(), static_cast<int>(many.size()), MPI_DOUBLE, 3, MPI_COMM_WORLD);

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -62,21 +62,21 @@ void expect_all(const std::string& received, char letter) { EXPECT_EQ(received, 
 void begin_both_then_wait(int partner, const std::string& mine, char expected) {
   std::string theirs(large, '?');
   MPI_Request calls[2];
-  CHECK_MPI(MPI_Isend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
-  CHECK_MPI(MPI_Irecv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
-  CHECK_MPI(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));
+  MPI_CHECK(MPI_Isend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
+  MPI_CHECK(MPI_Irecv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
+  MPI_CHECK(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));
   expect_all(theirs, expected);
 }
 
 void lend_a_buffer(int partner, const std::string& mine, char expected) {
   std::string theirs(large, '?');
   std::vector<char> lent(large + MPI_BSEND_OVERHEAD);
-  CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
-  CHECK_MPI(MPI_Bsend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
+  MPI_CHECK(MPI_Bsend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   char* detached = nullptr;
   int size = 0;
-  CHECK_MPI(MPI_Buffer_detach(&detached, &size));
+  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
   expect_all(theirs, expected);
 }
 
@@ -84,11 +84,11 @@ void lend_a_buffer(int partner, const std::string& mine, char expected) {
 void mix_with_plain_calls(int rank, int partner, const std::string& mine, char expected) {
   std::string theirs(large, '?');
   if (rank == 0) {
-    CHECK_MPI(MPI_Sendrecv(mine.data(), large, MPI_CHAR, partner, tag, theirs.data(), large, MPI_CHAR, partner, tag,
+    MPI_CHECK(MPI_Sendrecv(mine.data(), large, MPI_CHAR, partner, tag, theirs.data(), large, MPI_CHAR, partner, tag,
                            MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   } else {
-    CHECK_MPI(MPI_Ssend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
-    CHECK_MPI(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Ssend(mine.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Recv(theirs.data(), large, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   }
   expect_all(theirs, expected);
 }
@@ -99,14 +99,14 @@ void shift(int rank, int ranks) {
     const int right = (rank + distance) % ranks, left = (rank - distance + ranks) % ranks;
     const std::vector<int> mine(large, rank);
     std::vector<int> theirs(large, -1);
-    CHECK_MPI(MPI_Sendrecv(mine.data(), large, MPI_INT, right, tag, theirs.data(), large, MPI_INT, left, tag,
+    MPI_CHECK(MPI_Sendrecv(mine.data(), large, MPI_INT, right, tag, theirs.data(), large, MPI_INT, left, tag,
                            MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     EXPECT_EQ(theirs, std::vector<int>(large, left));
   }
 }
 
 /// This test starts itself again as three ranks.
-TEST(ways_out, complete_with_large_messages) {
+TEST(mpi_deadlock_ways_out, complete_with_large_messages) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(3, "mpi_deadlock_test", {"--gtest_filter=ways_out.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
@@ -114,8 +114,8 @@ TEST(ways_out, complete_with_large_messages) {
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 3U) << result.text();
     return;
   }
-  const mpi::Session session(3);
-  const int rank = session.rank(), partner = 1 - rank;
+  const mpi::Environment world(3);
+  const int rank = world.rank(), partner = 1 - rank;
   if (rank < 2) {
     const std::string mine(large, rank == 0 ? 'a' : 'b');
     const char expected = rank == 0 ? 'b' : 'a';
@@ -123,7 +123,7 @@ TEST(ways_out, complete_with_large_messages) {
     lend_a_buffer(partner, mine, expected);
     mix_with_plain_calls(rank, partner, mine, expected);
   }
-  shift(rank, session.ranks());
+  shift(rank, world.size());
 }
 
 }  // namespace

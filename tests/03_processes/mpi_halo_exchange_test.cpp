@@ -108,7 +108,7 @@ TEST(mpi_halo_exchange, an_interrupt_ends_all_ranks) {
 }
 
 /// Half a wave of a sine in either direction keeps its form: each step leaves the same share of it.
-TEST(heat, a_sine_wave_shrinks_as_the_formula_says) {
+TEST(mpi_halo_exchange_heat, a_sine_wave_shrinks_as_the_formula_says) {
   const int rows = 30, columns = 50, steps = 40;
   const double down = std::numbers::pi / (rows + 1), across = std::numbers::pi / (columns + 1);
   const auto wave = [&](int row, int column) { return std::sin(down * row) * std::sin(across * column); };
@@ -129,7 +129,7 @@ TEST(heat, a_sine_wave_shrinks_as_the_formula_says) {
   }
 }
 
-TEST(heat, the_serial_plate_takes_so_many_steps) {
+TEST(mpi_halo_exchange_heat, the_serial_plate_takes_so_many_steps) {
   Cells now({1, 11, 1, 21}), next = now;
   EXPECT_EQ(differing(now, heat_serially(10, 20, 0)), 0);
   heat(now, next, now.area());

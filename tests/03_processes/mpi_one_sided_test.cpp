@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -47,22 +47,22 @@ TEST(mpi_one_sided, the_pitfall_counts_to_one_with_any_number_of_ranks) {
   EXPECT_THAT(result.out, testing::ElementsAre("3 ranks have counted to 1"));
 }
 
-TEST(window, returns_errors_once_it_has_a_handler_that_does) {
-  const mpi::Session session;
+TEST(mpi_one_sided_window, returns_errors_once_it_has_a_handler_that_does) {
+  const mpi::Environment world;
   int* memory = nullptr;
   MPI_Win window;
-  CHECK_MPI(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
+  MPI_CHECK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
   MPI_Errhandler handler;
-  CHECK_MPI(MPI_Win_get_errhandler(window, &handler));
+  MPI_CHECK(MPI_Win_get_errhandler(window, &handler));
   EXPECT_EQ(handler, MPI_ERRORS_ARE_FATAL) << "it does not have that of MPI_COMM_WORLD";
-  CHECK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
-  CHECK_MPI(MPI_Win_fence(0, window));
-  const int number = 1, nobody = session.ranks();
+  MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
+  MPI_CHECK(MPI_Win_fence(0, window));
+  const int number = 1, nobody = world.size();
   int error_class = MPI_SUCCESS;
   MPI_Error_class(MPI_Put(&number, 1, MPI_INT, nobody, 0, 1, MPI_INT, window), &error_class);
   EXPECT_EQ(error_class, MPI_ERR_RANK);
-  CHECK_MPI(MPI_Win_fence(0, window));
-  CHECK_MPI(MPI_Win_free(&window));
+  MPI_CHECK(MPI_Win_fence(0, window));
+  MPI_CHECK(MPI_Win_free(&window));
 }
 
 }  // namespace

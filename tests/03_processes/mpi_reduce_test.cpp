@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -77,20 +77,20 @@ void expect_operators_right(int rank, int ranks, MPI_Comm comm) {
   const int mine = number_of(rank);
   for (const Operator& one : operators) {
     int result = 0, expected = one.start;
-    CHECK_MPI(MPI_Allreduce(&mine, &result, 1, MPI_INT, one.op, comm));
+    MPI_CHECK(MPI_Allreduce(&mine, &result, 1, MPI_INT, one.op, comm));
     for (int i = 0; i < ranks; ++i) expected = one.combine(expected, number_of(i));
     EXPECT_EQ(result, expected) << "operator " << &one - operators << " with " << ranks << " ranks";
   }
   const int pair[] = {mine, rank};
   int largest[2], smallest[2];
-  CHECK_MPI(MPI_Allreduce(pair, largest, 1, MPI_2INT, MPI_MAXLOC, comm));
-  CHECK_MPI(MPI_Allreduce(pair, smallest, 1, MPI_2INT, MPI_MINLOC, comm));
+  MPI_CHECK(MPI_Allreduce(pair, largest, 1, MPI_2INT, MPI_MAXLOC, comm));
+  MPI_CHECK(MPI_Allreduce(pair, smallest, 1, MPI_2INT, MPI_MINLOC, comm));
   EXPECT_THAT(largest, testing::ElementsAre(6, 0)) << "the lowest of the ranks that have it";
   EXPECT_THAT(smallest, testing::ElementsAreArray(ranks < 4 ? std::vector{3, 1} : std::vector{0, 3}));
 }
 
 /// This test starts itself again as eight ranks; they form groups of two ranks, of three, and so on.
-TEST(mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
+TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(8, "mpi_reduce_test", {"--gtest_filter=mpi_operators.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
@@ -98,13 +98,13 @@ TEST(mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 8U) << result.text();
     return;
   }
-  const mpi::Session session;
-  for (int ranks = 2; ranks <= session.ranks(); ++ranks) {  // of one rank, Open MPI 4.1 copies the number as it is
+  const mpi::Environment world;
+  for (int ranks = 2; ranks <= world.size(); ++ranks) {  // of one rank, Open MPI 4.1 copies the number as it is
     MPI_Comm comm;
-    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, session.rank() < ranks ? 0 : MPI_UNDEFINED, session.rank(), &comm));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, world.rank() < ranks ? 0 : MPI_UNDEFINED, world.rank(), &comm));
     if (comm == MPI_COMM_NULL) continue;
-    expect_operators_right(session.rank(), ranks, comm);
-    CHECK_MPI(MPI_Comm_free(&comm));
+    expect_operators_right(world.rank(), ranks, comm);
+    MPI_CHECK(MPI_Comm_free(&comm));
   }
 }
 

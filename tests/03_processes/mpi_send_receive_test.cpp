@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -56,29 +56,29 @@ int class_of(int error) {
   return error_class;
 }
 
-void send_go(int to) { CHECK_MPI(MPI_Send(nullptr, 0, MPI_CHAR, to, go_tag, MPI_COMM_WORLD)); }
+void send_go(int to) { MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, to, go_tag, MPI_COMM_WORLD)); }
 void wait_for_go(int from) {
-  CHECK_MPI(MPI_Recv(nullptr, 0, MPI_CHAR, from, go_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  MPI_CHECK(MPI_Recv(nullptr, 0, MPI_CHAR, from, go_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 /// Rank 1: receives when it is told to, and expects what rank 0 had when it called the send.
 void receive_when_told(int bytes) {
   std::vector<char> data(bytes, '?');
   wait_for_go(0);
-  CHECK_MPI(MPI_Recv(data.data(), bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  MPI_CHECK(MPI_Recv(data.data(), bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   EXPECT_EQ(std::count(data.begin(), data.end(), 'a'), bytes);
 }
 
 void buffered_sends_need_no_receive(int rank) {
   if (rank == 1) return receive_when_told(large);
   std::vector<char> data(large, 'a'), lent(large + MPI_BSEND_OVERHEAD);
-  CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
-  CHECK_MPI(MPI_Bsend(data.data(), large, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
+  MPI_CHECK(MPI_Bsend(data.data(), large, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
   std::fill(data.begin(), data.end(), 'b');  // it has returned, so the data are the program's again
   send_go(1);
   char* detached = nullptr;
   int size = 0;
-  CHECK_MPI(MPI_Buffer_detach(&detached, &size));
+  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
 }
 
 void synchronous_sends_wait_for_the_receive(int rank) {
@@ -89,12 +89,12 @@ void synchronous_sends_wait_for_the_receive(int rank) {
     }
     const std::vector<char> data(bytes, 'a');
     MPI_Request send;
-    CHECK_MPI(MPI_Issend(data.data(), bytes, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD, &send));
+    MPI_CHECK(MPI_Issend(data.data(), bytes, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD, &send));
     int complete = 0;
-    for (int i = 0; i < 1000 && !complete; ++i) CHECK_MPI(MPI_Test(&send, &complete, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 1000 && !complete; ++i) MPI_CHECK(MPI_Test(&send, &complete, MPI_STATUS_IGNORE));
     EXPECT_FALSE(complete);
     send_go(1);
-    CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE));
   }
 }
 
@@ -102,25 +102,25 @@ void ready_sends_come_after_the_receive(int rank) {
   std::vector<char> data(large, rank == 0 ? 'a' : '?');
   if (rank == 0) {
     wait_for_go(1);
-    CHECK_MPI(MPI_Rsend(data.data(), large, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Rsend(data.data(), large, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
   } else {
     MPI_Request receive;
-    CHECK_MPI(MPI_Irecv(data.data(), large, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, &receive));
+    MPI_CHECK(MPI_Irecv(data.data(), large, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, &receive));
     send_go(0);
-    CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     EXPECT_EQ(std::count(data.begin(), data.end(), 'a'), large);
   }
 }
 
 void the_count_tells_types_apart(int rank) {
-  if (rank == 0) CHECK_MPI(MPI_Send("hello", 5, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
+  if (rank == 0) MPI_CHECK(MPI_Send("hello", 5, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD));
   if (rank == 0) return;
   char text[5];
   MPI_Status status;
-  CHECK_MPI(MPI_Recv(text, 5, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, &status));
+  MPI_CHECK(MPI_Recv(text, 5, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, &status));
   int characters = 0, integers = 0;
-  CHECK_MPI(MPI_Get_count(&status, MPI_CHAR, &characters));
-  CHECK_MPI(MPI_Get_count(&status, MPI_INT, &integers));
+  MPI_CHECK(MPI_Get_count(&status, MPI_CHAR, &characters));
+  MPI_CHECK(MPI_Get_count(&status, MPI_INT, &integers));
   EXPECT_EQ(characters, 5);
   EXPECT_EQ(integers, MPI_UNDEFINED) << "five bytes are no whole number of integers";
 }
@@ -132,15 +132,15 @@ void what_cannot_be_is_an_error() {
   // has no room for: after this error Open MPI 4.1.4 delivers no message to that rank of that communicator any more.
   EXPECT_EQ(class_of(MPI_Send(&one, 1, MPI_CHAR, 1, data_tag, MPI_COMM_SELF)), MPI_ERR_RANK);
   std::vector<char> data(large, 'a'), lent(MPI_BSEND_OVERHEAD + 1);
-  CHECK_MPI(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));
   EXPECT_EQ(class_of(MPI_Bsend(data.data(), large, MPI_CHAR, 0, data_tag, MPI_COMM_SELF)), MPI_ERR_BUFFER);
   char* detached = nullptr;
   int size = 0;
-  CHECK_MPI(MPI_Buffer_detach(&detached, &size));
+  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
 }
 
 /// This test starts itself again as two ranks.
-TEST(send_modes, differ_in_when_the_call_returns) {
+TEST(mpi_send_receive_send_modes, differ_in_when_the_call_returns) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(2, "mpi_send_receive_test", {"--gtest_filter=send_modes.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
@@ -148,11 +148,11 @@ TEST(send_modes, differ_in_when_the_call_returns) {
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();
     return;
   }
-  const mpi::Session session(2);
-  buffered_sends_need_no_receive(session.rank());
-  synchronous_sends_wait_for_the_receive(session.rank());
-  ready_sends_come_after_the_receive(session.rank());
-  the_count_tells_types_apart(session.rank());
+  const mpi::Environment world(2);
+  buffered_sends_need_no_receive(world.rank());
+  synchronous_sends_wait_for_the_receive(world.rank());
+  ready_sends_come_after_the_receive(world.rank());
+  the_count_tells_types_apart(world.rank());
   what_cannot_be_is_an_error();
 }
 

@@ -49,7 +49,7 @@ struct Memory {
   std::array<char*, 3> argv = {&text[0], &text[8], nullptr};
 };
 
-TEST(command_line, is_replaced_and_cut_off_where_its_room_ends) {
+TEST(name_process_command_line, is_replaced_and_cut_off_where_its_room_ends) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
   command_line.set("sixteen_letters!");
@@ -61,7 +61,7 @@ TEST(command_line, is_replaced_and_cut_off_where_its_room_ends) {
   EXPECT_STREQ(memory.text.data(), "seventeen_letters");
 }
 
-TEST(command_line, strings_that_stand_elsewhere_do_not_belong_to_it) {
+TEST(name_process_command_line, strings_that_stand_elsewhere_do_not_belong_to_it) {
   Memory memory;
   std::array<char, 8> other = {'o', 't', 'h', 'e', 'r', 0};
   memory.argv[1] = other.data();
@@ -72,7 +72,7 @@ TEST(command_line, strings_that_stand_elsewhere_do_not_belong_to_it) {
 
 using Name = std::array<char, 32>;
 
-TEST(start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in_each_child) {
+TEST(name_process_start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in_each_child) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
   const Shared<Name> seen, grandchild;
@@ -83,17 +83,17 @@ TEST(start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in
     save(own_name, *seen);
     const NamedProcess process = start_named(command_line, "", [] {});
     save(process.name, *grandchild);
-    exit_code_of(process.id);
+    cookbook::exit_code_of(process.id);
   });
   EXPECT_EQ(second.name, "Process-2");
-  EXPECT_EQ(exit_code_of(second.id), 0);
+  EXPECT_EQ(cookbook::exit_code_of(second.id), 0);
   EXPECT_STREQ(seen->data(), "Process-2") << "the name that the child sees";
   EXPECT_STREQ(grandchild->data(), "Process-1");
   EXPECT_EQ(own_name, "MainProcess") << "the parent keeps its name";
-  EXPECT_EQ(exit_code_of(-1), 0);
+  EXPECT_EQ(cookbook::exit_code_of(-1), 0);
 }
 
-TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
+TEST(name_process_start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
   const Shared<int> exited(0);
@@ -105,7 +105,7 @@ TEST(start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
   });
   works.wait();
   EXPECT_EQ(kill(child.id, SIGTERM), 0);
-  EXPECT_EQ(exit_code_of(child.id), -SIGTERM);
+  EXPECT_EQ(cookbook::exit_code_of(child.id), -SIGTERM);
   EXPECT_EQ(*exited, 0);
 }
 

@@ -50,7 +50,7 @@ class Reporter : public Process {
   int argument_;
 };
 
-TEST(process, run_is_in_the_child_after_start_and_in_the_caller_when_called_directly) {
+TEST(process_class_process, run_is_in_the_child_after_start_and_in_the_caller_when_called_directly) {
   const Shared<Reporter::Report> report;
   Reporter reporter(*report, 42);
   reporter.start();
@@ -63,7 +63,7 @@ TEST(process, run_is_in_the_child_after_start_and_in_the_caller_when_called_dire
   EXPECT_EQ(report->process, getpid());
 }
 
-TEST(process, can_be_started_once_and_joined_as_often_as_one_likes) {
+TEST(process_class_process, can_be_started_once_and_joined_as_often_as_one_likes) {
   const Shared<Reporter::Report> report;
   Reporter reporter(*report, 1);
   EXPECT_THROW(reporter.join(), std::logic_error);
@@ -89,7 +89,7 @@ class Sleeper : public Process {
 
 bool has_children() { return waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
-TEST(process, its_destructor_leaves_no_child_behind) {
+TEST(process_class_process, its_destructor_leaves_no_child_behind) {
   OneShotEvent works;
   std::unique_ptr<Process> forgotten = std::make_unique<Sleeper>(works);
   forgotten->start();
@@ -99,7 +99,7 @@ TEST(process, its_destructor_leaves_no_child_behind) {
   EXPECT_FALSE(has_children());
 }
 
-TEST(process, an_exception_ends_the_child_as_well) {
+TEST(process_class_process, an_exception_ends_the_child_as_well) {
   OneShotEvent works;
   try {
     Sleeper sleeper(works);
@@ -111,7 +111,7 @@ TEST(process, an_exception_ends_the_child_as_well) {
   EXPECT_FALSE(has_children());
 }
 
-TEST(process, says_which_signal_ended_it) {
+TEST(process_class_process, says_which_signal_ended_it) {
   struct EndedBySignal : Process {
     int run() override { return raise(SIGTERM); }
   } process;
@@ -119,7 +119,7 @@ TEST(process, says_which_signal_ended_it) {
   EXPECT_EQ(process.join(), -SIGTERM);
 }
 
-TEST(process, the_names_of_all_classes_have_one_count) {
+TEST(process_class_process, the_names_of_all_classes_have_one_count) {
   OneShotEvent works;
   const Sleeper sleeper(works);
   const Shared<Reporter::Report> report;

@@ -28,7 +28,7 @@ TEST(process_pipe, without_numbers_there_is_only_the_end) {
   EXPECT_EQ(result.out.front(), "End");
 }
 
-TEST(squares, any_number_of_items_arrives_in_order) {
+TEST(process_pipe_squares, any_number_of_items_arrives_in_order) {
   for (const long items : {0L, 1L, 8191L, 8192L, 8193L, 100'000L}) {  // 8192 numbers fill a pipe of 64 KiB
     const Squares squares = start_squares(items);
     long received = 0, sum = 0, square = 0;
@@ -39,31 +39,31 @@ TEST(squares, any_number_of_items_arrives_in_order) {
     close(squares.results.reading);
     EXPECT_EQ(received, items);
     EXPECT_EQ(sum, (items - 1) * items * (2 * items - 1) / 6);
-    EXPECT_EQ(exit_code_of(squares.sender), 0);
-    EXPECT_EQ(exit_code_of(squares.squarer), 0);
+    EXPECT_EQ(cookbook::exit_code_of(squares.sender), 0);
+    EXPECT_EQ(cookbook::exit_code_of(squares.squarer), 0);
   }
 }
 
-TEST(squares, a_killed_squarer_ends_the_sender_by_sigpipe_and_the_reader_by_end_of_file) {
+TEST(process_pipe_squares, a_killed_squarer_ends_the_sender_by_sigpipe_and_the_reader_by_end_of_file) {
   const Squares squares = start_squares(1'000'000'000'000);
   long square = -1;
   ASSERT_TRUE(read_number(squares.results, square));
   EXPECT_EQ(square, 0);
   ASSERT_EQ(kill(squares.squarer, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(squares.squarer), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(squares.squarer), -SIGKILL);
   while (read_number(squares.results, square)) continue;  // what was in the pipe, and then end-of-file
   close(squares.results.reading);
-  EXPECT_EQ(exit_code_of(squares.sender), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.sender), -SIGPIPE);
 }
 
-TEST(squares, a_reader_that_closes_its_end_ends_both_children) {
+TEST(process_pipe_squares, a_reader_that_closes_its_end_ends_both_children) {
   const Squares squares = start_squares(1'000'000'000'000);
   close(squares.results.reading);
-  EXPECT_EQ(exit_code_of(squares.squarer), -SIGPIPE);
-  EXPECT_EQ(exit_code_of(squares.sender), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.squarer), -SIGPIPE);
+  EXPECT_EQ(cookbook::exit_code_of(squares.sender), -SIGPIPE);
 }
 
-TEST(read_number, refuses_a_file_that_ends_within_a_number) {
+TEST(process_pipe_read_number, refuses_a_file_that_ends_within_a_number) {
   const Pipe pipe = make_pipe();
   ASSERT_EQ(write(pipe.writing, "abc", 3), 3);
   close(pipe.writing);

@@ -2,12 +2,14 @@
 
 #include "03_processes/process_pool_recovery/recovering_pool.hpp"
 
+#include <sys/wait.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
 
@@ -76,7 +78,7 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
 
 TEST_F(process_pool_recovery, no_task_is_lost_or_given_twice_when_workers_are_killed_from_outside) {
   constexpr int kills = 20;
-  const pid_t killer = start_child([&] {
+  const pid_t killer = cookbook::start_child([&] {
     for (int i = 0; i < kills; ++i) {
       const int before = begun_in_all();
       while (begun_in_all() < before + 20 && begun_in_all() < 950) std::this_thread::yield();
@@ -85,7 +87,7 @@ TEST_F(process_pool_recovery, no_task_is_lost_or_given_twice_when_workers_are_ki
   });
   RecoveringPool pool(4, square_slowly);
   EXPECT_EQ(pool.map(numbers_up_to(1000)), squares_up_to(1000));
-  EXPECT_EQ(exit_code_of(killer), 0);
+  EXPECT_EQ(cookbook::exit_code_of(killer), 0);
   EXPECT_GE(begun_in_all(), 1000);
   EXPECT_LE(begun_in_all(), 1000 + kills);
 }

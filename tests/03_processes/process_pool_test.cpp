@@ -2,6 +2,8 @@
 
 #include "03_processes/process_pool/pool.hpp"
 
+#include <sys/wait.h>
+
 #include <atomic>
 #include <numeric>
 #include <set>

@@ -2,12 +2,14 @@
 
 #include "03_processes/process_queue/shared_queue.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
@@ -94,49 +96,49 @@ void until_it_sleeps(pid_t process) {
   while (!sleeps(process)) usleep(1000);
 }
 
-TEST(shared_queue, put_waits_while_the_queue_is_full) {
+TEST(process_queue_shared_queue, put_waits_while_the_queue_is_full) {
   const Shared<SharedQueue<int, 2>> queue;
-  const pid_t producer = start_child([&] {
+  const pid_t producer = cookbook::start_child([&] {
     for (int item = 1; item <= 3; ++item) queue->put(item);
   });
   while (queue->size() < 2) usleep(1000);
   until_it_sleeps(producer);
   EXPECT_EQ(queue->size(), 2U);
   EXPECT_EQ(queue->get(), 1);
-  EXPECT_EQ(exit_code_of(producer), 0);
+  EXPECT_EQ(cookbook::exit_code_of(producer), 0);
   EXPECT_EQ(queue->get(), 2);
   EXPECT_EQ(queue->get(), 3);
 }
 
-TEST(shared_queue, get_waits_while_the_queue_is_empty_and_each_consumer_gets_another_item) {
+TEST(process_queue_shared_queue, get_waits_while_the_queue_is_empty_and_each_consumer_gets_another_item) {
   const Shared<SharedQueue<int, 4>> queue;
   int codes = 0;
-  const pid_t one = start_child([&] { return queue->get(); });
-  const pid_t two = start_child([&] { return queue->get(); });
+  const pid_t one = cookbook::start_child([&] { return queue->get(); });
+  const pid_t two = cookbook::start_child([&] { return queue->get(); });
   until_it_sleeps(one);
   until_it_sleeps(two);
   queue->put(1);
   queue->put(2);
-  codes += exit_code_of(one) + exit_code_of(two);
+  codes += cookbook::exit_code_of(one) + cookbook::exit_code_of(two);
   EXPECT_EQ(codes, 3);
   EXPECT_EQ(queue->size(), 0U);
 }
 
-TEST(shared_queue, join_waits_for_what_has_been_taken_but_not_processed) {
+TEST(process_queue_shared_queue, join_waits_for_what_has_been_taken_but_not_processed) {
   const Shared<SharedQueue<int, 16>> queue;
   queue->join();  // nothing was ever put
   for (int item = 0; item < 10; ++item) queue->put(item);
   for (int item = 0; item < 10; ++item) EXPECT_EQ(queue->get(), item);
   for (int item = 0; item < 9; ++item) queue->task_done();
-  const pid_t joiner = start_child([&] { queue->join(); });
+  const pid_t joiner = cookbook::start_child([&] { queue->join(); });
   until_it_sleeps(joiner);
   int status = 0;
   EXPECT_EQ(waitpid(joiner, &status, WNOHANG), 0) << "nine of ten are done";
   queue->task_done();
-  EXPECT_EQ(exit_code_of(joiner), 0);
+  EXPECT_EQ(cookbook::exit_code_of(joiner), 0);
 }
 
-TEST(shared_queue, refuses_more_task_done_than_items_taken) {
+TEST(process_queue_shared_queue, refuses_more_task_done_than_items_taken) {
   const Shared<SharedQueue<int, 4>> queue;
   EXPECT_THROW(queue->task_done(), std::logic_error);
   queue->put(1);
@@ -146,7 +148,7 @@ TEST(shared_queue, refuses_more_task_done_than_items_taken) {
   EXPECT_THROW(queue->task_done(), std::logic_error);
 }
 
-TEST(shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_consumers) {
+TEST(process_queue_shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_consumers) {
   constexpr int sides = 4, items_each = 1000, no_more = -1;
   struct Board {
     SharedQueue<int, 8> queue;
@@ -155,39 +157,39 @@ TEST(shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_con
   const Shared<Board> board;
   std::vector<pid_t> producers, consumers;
   for (int side = 0; side < sides; ++side) {
-    consumers.push_back(start_child([&] {
+    consumers.push_back(cookbook::start_child([&] {
       for (int item = 0; (item = board->queue.get()) != no_more;) ++board->times[item];
     }));
-    producers.push_back(start_child([&, side] {
+    producers.push_back(cookbook::start_child([&, side] {
       for (int i = 0; i < items_each; ++i) board->queue.put(side * items_each + i);
     }));
   }
-  for (const pid_t producer : producers) EXPECT_EQ(exit_code_of(producer), 0);
+  for (const pid_t producer : producers) EXPECT_EQ(cookbook::exit_code_of(producer), 0);
   for (int side = 0; side < sides; ++side) board->queue.put(no_more);
-  for (const pid_t consumer : consumers) EXPECT_EQ(exit_code_of(consumer), 0);
+  for (const pid_t consumer : consumers) EXPECT_EQ(cookbook::exit_code_of(consumer), 0);
   EXPECT_EQ(std::count(std::begin(board->times), std::end(board->times), 1), sides * items_each);
 }
 
-TEST(shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue_holds_up_nobody) {
+TEST(process_queue_shared_queue, a_producer_that_is_killed_while_it_works_outside_of_the_queue_holds_up_nobody) {
   const Shared<SharedQueue<int, 4>> queue;
   OneShotEvent has_put;
-  const pid_t producer = start_child([&] {
+  const pid_t producer = cookbook::start_child([&] {
     queue->put(1);
     has_put.give();
     pause();
   });
   has_put.wait();
   ASSERT_EQ(kill(producer, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(producer), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(producer), -SIGKILL);
   EXPECT_EQ(queue->get(), 1);
   queue->put(2);
   EXPECT_EQ(queue->get(), 2);
 }
 
-TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
+TEST(process_queue_shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
   const Shared<SharedQueue<int, 4>> queue;
   OneShotEvent has_taken;
-  const pid_t consumer = start_child([&] {
+  const pid_t consumer = cookbook::start_child([&] {
     queue->get();
     has_taken.give();
     pause();
@@ -195,30 +197,30 @@ TEST(shared_queue, join_waits_for_the_item_of_a_consumer_that_is_killed) {
   queue->put(1);
   has_taken.wait();
   ASSERT_EQ(kill(consumer, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(consumer), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(consumer), -SIGKILL);
   EXPECT_EQ(queue->size(), 0U);
-  const pid_t joiner = start_child([&] { queue->join(); });
+  const pid_t joiner = cookbook::start_child([&] { queue->join(); });
   until_it_sleeps(joiner);
   EXPECT_EQ(waitpid(joiner, nullptr, WNOHANG), 0);
   queue->task_done();
-  EXPECT_EQ(exit_code_of(joiner), 0);
+  EXPECT_EQ(cookbook::exit_code_of(joiner), 0);
 }
 
-TEST(shared_queue, cannot_be_destroyed_after_a_consumer_was_killed_in_get) {
+TEST(process_queue_shared_queue, cannot_be_destroyed_after_a_consumer_was_killed_in_get) {
   OneShotEvent destroys;
-  const pid_t owner = start_child([&] {
+  const pid_t owner = cookbook::start_child([&] {
     const Shared<SharedQueue<int, 4>> queue;
-    const pid_t consumer = start_child([&] { queue->get(); });
+    const pid_t consumer = cookbook::start_child([&] { queue->get(); });
     until_it_sleeps(consumer);
     check(kill(consumer, SIGKILL), "kill");
-    exit_code_of(consumer);
+    cookbook::exit_code_of(consumer);
     destroys.give();
   });
   EXPECT_TRUE(destroys.wait());
   until_it_sleeps(owner);
   EXPECT_EQ(waitpid(owner, nullptr, WNOHANG), 0);
   ASSERT_EQ(kill(owner, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(owner), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(owner), -SIGKILL);
 }
 
 TEST(process_queue_empty, takes_nothing) {

@@ -6,7 +6,7 @@
 #include <boost/interprocess/sync/interprocess_recursive_mutex.hpp>
 #include <thread>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -48,10 +48,10 @@ TEST(process_synchronisation, an_event_releases_all_that_wait) {
   const Shared<Event> event;
   EXPECT_FALSE(event->wait_for(1ms));
   std::vector<pid_t> children;
-  for (int i = 0; i < 3; ++i) children.push_back(start_child([&] { return event->wait_for(10s) ? 0 : 1; }));
+  for (int i = 0; i < 3; ++i) children.push_back(cookbook::start_child([&] { return event->wait_for(10s) ? 0 : 1; }));
   for (const pid_t child : children) wait_until_asleep(child);
   event->set();
-  for (const pid_t child : children) EXPECT_EQ(exit_code_of(child), 0);
+  for (const pid_t child : children) EXPECT_EQ(cookbook::exit_code_of(child), 0);
   EXPECT_TRUE(event->wait_for(0ms));
 }
 
@@ -59,9 +59,9 @@ TEST(process_synchronisation, a_barrier_alone_times_out_and_can_be_used_afterwar
   const Shared<Barrier> barrier(2);
   EXPECT_FALSE(barrier->wait_for(1ms));
   EXPECT_FALSE(barrier->wait_for(1ms));  // the one who has given up does not count
-  const pid_t child = start_child([&] { return barrier->wait_for(10s) ? 0 : 1; });
+  const pid_t child = cookbook::start_child([&] { return barrier->wait_for(10s) ? 0 : 1; });
   EXPECT_TRUE(barrier->wait_for(10s));
-  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
 }
 
 TEST(process_synchronisation, nobody_begins_a_phase_before_all_have_ended_the_last_one) {
@@ -73,7 +73,7 @@ TEST(process_synchronisation, nobody_begins_a_phase_before_all_have_ended_the_la
   const Shared<Board> board;
   std::vector<pid_t> children;
   for (int self = 0; self < parties; ++self) {
-    children.push_back(start_child([&] {
+    children.push_back(cookbook::start_child([&] {
       for (int phase = 1; phase <= phases; ++phase) {
         board->ended[self] = phase;
         if (!board->barrier.wait_for(10s)) return 1;
@@ -84,12 +84,14 @@ TEST(process_synchronisation, nobody_begins_a_phase_before_all_have_ended_the_la
       return 0;
     }));
   }
-  for (const pid_t child : children) EXPECT_EQ(exit_code_of(child), 0);
+  for (const pid_t child : children) EXPECT_EQ(cookbook::exit_code_of(child), 0);
 }
 
 TEST(process_synchronisation, a_recursive_lock_is_free_when_given_back_as_often_as_taken) {
   const Shared<boost::interprocess::interprocess_recursive_mutex> mutex;
-  const auto another_gets_it = [&] { return exit_code_of(start_child([&] { return mutex->try_lock() ? 1 : 0; })); };
+  const auto another_gets_it = [&] {
+    return cookbook::exit_code_of(cookbook::start_child([&] { return mutex->try_lock() ? 1 : 0; }));
+  };
   mutex->lock();
   mutex->lock();
   EXPECT_EQ(another_gets_it(), 0);
@@ -108,7 +110,7 @@ TEST(process_synchronisation, a_semaphore_lets_no_more_processes_in_than_it_has_
   const Shared<Room> room;
   std::vector<pid_t> visitors;
   for (int i = 0; i < children; ++i) {
-    visitors.push_back(start_child([&] {
+    visitors.push_back(cookbook::start_child([&] {
       room->permit.wait();
       const int inside = ++room->inside;
       for (int most = room->most; most < inside && !room->most.compare_exchange_weak(most, inside);) continue;
@@ -117,7 +119,7 @@ TEST(process_synchronisation, a_semaphore_lets_no_more_processes_in_than_it_has_
       room->permit.post();
     }));
   }
-  for (const pid_t visitor : visitors) EXPECT_EQ(exit_code_of(visitor), 0);
+  for (const pid_t visitor : visitors) EXPECT_EQ(cookbook::exit_code_of(visitor), 0);
   EXPECT_GE(room->most, 1);
   EXPECT_LE(room->most, permits);
 }
@@ -132,7 +134,7 @@ TEST(process_synchronisation, by_a_condition_processes_take_turns_whatever_order
   const Shared<Turns> turns;
   std::vector<pid_t> players;
   for (int self = children - 1; self >= 0; --self) {
-    players.push_back(start_child([&] {
+    players.push_back(cookbook::start_child([&] {
       std::unique_lock lock(turns->mutex);
       if (!turns->ended.wait_for(lock, std::chrono::seconds(10), [&] { return turns->turn == self; })) return 1;
       turns->order[turns->turn++] = self;
@@ -140,7 +142,7 @@ TEST(process_synchronisation, by_a_condition_processes_take_turns_whatever_order
       return 0;
     }));
   }
-  for (const pid_t player : players) EXPECT_EQ(exit_code_of(player), 0);
+  for (const pid_t player : players) EXPECT_EQ(cookbook::exit_code_of(player), 0);
   for (int i = 0; i < children; ++i) EXPECT_EQ(turns->order[i], i);
 }
 

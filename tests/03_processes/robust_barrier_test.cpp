@@ -5,7 +5,7 @@
 #include <atomic>
 #include <csignal>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 /// A child that waits at the barrier and has fallen asleep there; its exit code is 0 if all come.
 pid_t start_sleeper(RobustBarrier& barrier, std::chrono::nanoseconds timeout = 20s) {
-  const pid_t child = start_child([&, timeout] { return barrier.wait_for(timeout) ? 0 : 1; });
+  const pid_t child = cookbook::start_child([&, timeout] { return barrier.wait_for(timeout) ? 0 : 1; });
   wait_until_asleep(child);
   return child;
 }
@@ -45,7 +45,7 @@ TEST(robust_barrier, nobody_begins_a_phase_before_all_have_ended_the_last_one_an
   const auto start = Clock::now();
   std::vector<pid_t> children;
   for (int self = 0; self < parties; ++self) {
-    children.push_back(start_child([&] {
+    children.push_back(cookbook::start_child([&] {
       for (int phase = 1; phase <= phases; ++phase) {
         board->ended[self] = phase;
         if (!board->barrier.wait_for(20s)) return 1;
@@ -56,7 +56,7 @@ TEST(robust_barrier, nobody_begins_a_phase_before_all_have_ended_the_last_one_an
       return 0;
     }));
   }
-  for (const pid_t child : children) EXPECT_EQ(exit_code_of(child), 0);
+  for (const pid_t child : children) EXPECT_EQ(cookbook::exit_code_of(child), 0);
   EXPECT_LT(Clock::now() - start, phases * RobustBarrier::look_again / 2);  // if they only looked
 }
 
@@ -66,7 +66,7 @@ TEST(robust_barrier, who_does_not_come_in_time_breaks_it_for_all_and_for_ever) {
   const auto start = Clock::now();
   EXPECT_FALSE(barrier->wait_for(10ms));
   EXPECT_GE(Clock::now() - start, 10ms);
-  EXPECT_EQ(exit_code_of(other), 1);
+  EXPECT_EQ(cookbook::exit_code_of(other), 1);
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(barrier->wait_for(20s));
   EXPECT_LT(Clock::now() - start, 15s);
 }
@@ -75,13 +75,13 @@ TEST(robust_barrier, a_sleeper_learns_of_a_party_that_dies_with_the_lock) {
   const Shared<RobustBarrier> barrier(3);
   const pid_t one = start_sleeper(*barrier), two = start_sleeper(*barrier);
   const auto start = Clock::now();
-  EXPECT_EQ(exit_code_of(start_child([&] {
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
               barrier->lock();
               raise(SIGKILL);
             })),
             -SIGKILL);
-  EXPECT_EQ(exit_code_of(one), 1);
-  EXPECT_EQ(exit_code_of(two), 1);
+  EXPECT_EQ(cookbook::exit_code_of(one), 1);
+  EXPECT_EQ(cookbook::exit_code_of(two), 1);
   EXPECT_LT(Clock::now() - start, 10s);  // long before their time is over
 }
 
@@ -89,13 +89,13 @@ TEST(robust_barrier, a_sleeper_that_is_killed_still_counts_and_is_missed_in_the_
   const Shared<RobustBarrier> barrier(3);
   const pid_t dead = start_sleeper(*barrier);
   check(kill(dead, SIGKILL), "kill");
-  EXPECT_EQ(exit_code_of(dead), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(dead), -SIGKILL);
   const pid_t other = start_sleeper(*barrier);
   EXPECT_TRUE(barrier->wait_for(20s));
-  EXPECT_EQ(exit_code_of(other), 0);
+  EXPECT_EQ(cookbook::exit_code_of(other), 0);
   const pid_t next = start_sleeper(*barrier);
   EXPECT_FALSE(barrier->wait_for(1ms));
-  EXPECT_EQ(exit_code_of(next), 1);
+  EXPECT_EQ(cookbook::exit_code_of(next), 1);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <string>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -40,16 +40,16 @@ TEST(robust_mutex, a_process_that_waits_for_the_lock_gets_it_when_the_owner_is_k
     void repair() { ++repairs; }
   };
   const Shared<Monitor<Counter>> counter;
-  const pid_t owner = start_child([&] {
+  const pid_t owner = cookbook::start_child([&] {
     const Monitor<Counter>::Access access(*counter);
     for (;;) pause();
   });
   wait_until_asleep(owner);
-  const pid_t waiting = start_child([&] { return Monitor<Counter>::Access(*counter)->repairs == 1 ? 0 : 1; });
+  const pid_t waiting = cookbook::start_child([&] { return Monitor<Counter>::Access(*counter)->repairs == 1 ? 0 : 1; });
   wait_until_asleep(waiting);
   check(kill(owner, SIGKILL), "kill");
-  EXPECT_EQ(exit_code_of(owner), -SIGKILL);
-  EXPECT_EQ(exit_code_of(waiting), 0);
+  EXPECT_EQ(cookbook::exit_code_of(owner), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(waiting), 0);
 }
 
 TEST(robust_mutex, if_the_process_that_repairs_is_killed_the_next_one_repairs) {
@@ -64,7 +64,8 @@ TEST(robust_mutex, if_the_process_that_repairs_is_killed_the_next_one_repairs) {
     const Monitor<Counter>::Access access(*counter);
     raise(SIGKILL);
   };
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(exit_code_of(start_child(lock_and_die)), -SIGKILL);  // at work, in its repair
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child(lock_and_die)), -SIGKILL);  // at work, in its repair
   EXPECT_EQ(Monitor<Counter>::Access(*counter)->repairs, 2);
   EXPECT_EQ(Monitor<Counter>::Access(*counter)->repairs, 2);
 }
@@ -75,7 +76,7 @@ TEST(robust_mutex, after_a_repair_that_throws_nobody_gets_access) {
   };
   using RuinsMonitor = Monitor<Ruins>;
   const Shared<RuinsMonitor> ruins;
-  EXPECT_EQ(exit_code_of(start_child([&] {
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
               const RuinsMonitor::Access access(*ruins);
               raise(SIGKILL);
             })),
@@ -92,7 +93,7 @@ TEST(robust_mutex, no_change_is_lost_though_many_die) {
   const Shared<Monitor<Counter>> counter;
   std::vector<pid_t> children;
   for (int i = 0; i < 40; ++i) {
-    children.push_back(start_child([&] {
+    children.push_back(cookbook::start_child([&] {
       for (int round = 0; round < 100; ++round) {
         const Monitor<Counter>::Access access(*counter);
         ++access->value;
@@ -100,7 +101,7 @@ TEST(robust_mutex, no_change_is_lost_though_many_die) {
       }
     }));
   }
-  for (const pid_t child : children) exit_code_of(child);
+  for (const pid_t child : children) cookbook::exit_code_of(child);
   const Monitor<Counter>::Access access(*counter);
   EXPECT_EQ(access->value, 4000);
   EXPECT_EQ(access->repairs, 20);

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -31,12 +31,13 @@ TEST(shared_map, any_number_of_workers_lose_nothing) {
 TEST(shared_map, what_one_process_changes_all_see) {
   const Shared<SharedMap> map;
   EXPECT_THROW(map->get(1), std::out_of_range);
-  EXPECT_EQ(exit_code_of(start_child([&] {
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
               map->set(1, 6);
               map->change(2, [](long& value) { value -= 5; });
             })),
             0);
-  EXPECT_EQ(exit_code_of(start_child([&] { map->change(1, [](long& value) { value += 100; }); })), 0);
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] { map->change(1, [](long& value) { value += 100; }); })),
+            0);
   EXPECT_EQ(map->items(), (std::map<long, long>{{1, 106}, {2, -5}}));
 }
 
@@ -44,13 +45,13 @@ TEST(shared_map, what_one_process_changes_all_see) {
 /// first; the exit code of the second.
 template <typename Work, typename Next>
 int kill_while_another_waits(Work work, Next next) {
-  const pid_t holder = start_child([&] {
+  const pid_t holder = cookbook::start_child([&] {
     work([] {
       for (;;) pause();
     });
   });
   wait_until_asleep(holder);
-  const pid_t waiting = start_child([&] {
+  const pid_t waiting = cookbook::start_child([&] {
     try {
       next();
       return 0;
@@ -60,8 +61,8 @@ int kill_while_another_waits(Work work, Next next) {
   });
   wait_until_asleep(waiting);
   EXPECT_EQ(kill(holder, SIGKILL), 0);
-  EXPECT_EQ(exit_code_of(holder), -SIGKILL);
-  return exit_code_of(waiting);
+  EXPECT_EQ(cookbook::exit_code_of(holder), -SIGKILL);
+  return cookbook::exit_code_of(waiting);
 }
 
 TEST(shared_map, a_writer_that_waits_goes_on_when_a_reader_is_killed) {
@@ -95,7 +96,8 @@ TEST(shared_map, a_full_map_can_still_be_used_and_read_until_a_reader_dies) {
   EXPECT_GE(keys, 100);
   EXPECT_EQ(map->items().size(), static_cast<std::size_t>(keys));
   EXPECT_THROW(map->set(keys, 1), boost::interprocess::bad_alloc);
-  EXPECT_EQ(exit_code_of(start_child([&] { map->look(0, [](const long&) { raise(SIGKILL); }); })), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] { map->look(0, [](const long&) { raise(SIGKILL); }); })),
+            -SIGKILL);
   map->set(0, 7);  // a change that failed is over: the death of the reader after it harms nobody
   EXPECT_EQ(map->get(0), 7);
 }

@@ -2,6 +2,8 @@
 
 #include "03_processes/shared_state/manager.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -46,8 +48,8 @@ TEST(shared_state, get_and_set_lose_a_change_and_add_loses_none) {
 TEST(shared_state, the_map_is_in_the_manager_alone) {
   const Manager manager(2);
   EXPECT_NE(manager.process(), getpid());
-  const pid_t worker = start_child([&] { manager.map(1).set(5, 50); });
-  EXPECT_EQ(exit_code_of(worker), 0);
+  const pid_t worker = cookbook::start_child([&] { manager.map(1).set(5, 50); });
+  EXPECT_EQ(cookbook::exit_code_of(worker), 0);
   EXPECT_EQ(manager.map(0).get(5), 50);
   std::ifstream maps("/proc/" + std::to_string(manager.process()) + "/maps");
   int pieces = 0;
@@ -88,12 +90,12 @@ TEST(shared_state, the_manager_survives_signals_and_the_death_of_clients) {
   }
   for (int i = 0; i < 5; ++i) {
     map.set(2, 0);
-    const pid_t worker = start_child([&] {
+    const pid_t worker = cookbook::start_child([&] {
       for (long n = 1;; ++n) manager.map(1).set(2, n);
     });
     while (map.get(2) == 0) continue;  // until it is at work
     check(kill(worker, SIGKILL), "kill");
-    EXPECT_EQ(exit_code_of(worker), -SIGKILL);
+    EXPECT_EQ(cookbook::exit_code_of(worker), -SIGKILL);
     EXPECT_EQ(map.get(1), 10);
   }
 }
@@ -122,7 +124,7 @@ TEST(shared_state, a_request_is_refused_when_the_manager_has_gone) {
 TEST(shared_state, a_client_that_waits_for_its_answer_is_told_when_the_manager_is_killed) {
   const Manager manager(1);
   check(kill(manager.process(), SIGSTOP), "kill");
-  const pid_t client = start_child([&] {
+  const pid_t client = cookbook::start_child([&] {
     try {
       manager.map(0).set(1, 1);
       return 0;
@@ -132,7 +134,7 @@ TEST(shared_state, a_client_that_waits_for_its_answer_is_told_when_the_manager_i
   });
   wait_until_asleep(client);
   check(kill(manager.process(), SIGKILL), "kill");
-  EXPECT_EQ(exit_code_of(client), 1);
+  EXPECT_EQ(cookbook::exit_code_of(client), 1);
 }
 
 TEST(shared_state, manager_and_workers_end_with_the_program) {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <set>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -70,7 +70,7 @@ int children_now() {
   return static_cast<int>(std::distance(std::istream_iterator<pid_t>(list), {}));
 }
 
-TEST(children, five_are_five_processes_beside_their_parent_until_they_are_joined) {
+TEST(spawn_process_children, five_are_five_processes_beside_their_parent_until_they_are_joined) {
   for (const auto& start : {std::function<pid_t(int)>(start_by_fork),
                             std::function<pid_t(int)>([](int n) { return start_by_spawn(child_program(), n); })}) {
     std::set<pid_t> ids;
@@ -78,7 +78,7 @@ TEST(children, five_are_five_processes_beside_their_parent_until_they_are_joined
     EXPECT_EQ(ids.size(), 5U);
     EXPECT_FALSE(ids.contains(getpid()));
     EXPECT_EQ(children_now(), 5) << "no more were made, and none is gone before its join";
-    for (const pid_t child : ids) EXPECT_EQ(exit_code_of(child), 0);
+    for (const pid_t child : ids) EXPECT_EQ(cookbook::exit_code_of(child), 0);
     EXPECT_EQ(children_now(), 0);
   }
   EXPECT_EQ(calls, 0) << "the children called the function";
@@ -92,27 +92,27 @@ std::string state_of(pid_t child) {
   return state;
 }
 
-TEST(children, one_that_has_ended_is_a_zombie_until_its_join) {
+TEST(spawn_process_children, one_that_has_ended_is_a_zombie_until_its_join) {
   const pid_t child = start_by_fork(9);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);  // waits, and does not join
   EXPECT_EQ(state_of(child), "Z");
-  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
   EXPECT_EQ(state_of(child), "none");
 }
 
 int global = 41;
 
-TEST(children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_parent) {
+TEST(spawn_process_children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_parent) {
   const Shared<int> shared(41);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     ++global;
     ++*shared;
     check(write(ends[1], &global, sizeof global), "write");
   });
-  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
   int message = 0;
   EXPECT_EQ(read(ends[0], &message, sizeof message), static_cast<ssize_t>(sizeof message));
   EXPECT_EQ(global, 41);
@@ -120,21 +120,6 @@ TEST(children, a_global_variable_is_copied_a_shared_one_and_a_message_reach_the_
   EXPECT_EQ(message, 42);
   close(ends[0]);
   close(ends[1]);
-}
-
-TEST(start_child, does_not_outlive_its_parent) {
-  const Shared<pid_t> grandchild;
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = start_child([&] {
-    *grandchild = start_child([] { pause(); });
-    raise(SIGKILL);
-  });
-  EXPECT_EQ(exit_code_of(child), -SIGKILL);
-  close(ends[1]);
-  char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0) << "end-of-file: the grandchild, which had the writing end, has ended";
-  close(ends[0]);
 }
 
 struct WithExplicitConstructor {
@@ -145,7 +130,7 @@ struct WithExplicitConstructor {
   Member member;
 };
 
-TEST(shared, may_have_members_whose_default_constructor_is_explicit) {
+TEST(spawn_process_shared, may_have_members_whose_default_constructor_is_explicit) {
   const Shared<WithExplicitConstructor> shared;
   EXPECT_EQ(shared->member.value, 7);
 }

@@ -51,7 +51,7 @@ TEST(async_futures, a_factorial_beyond_64_bits_is_refused) {
 
 namespace asio = boost::asio;
 
-TEST(future, is_delivered_in_the_order_of_fulfilment_and_else_of_the_beginning) {
+TEST(async_futures_future, is_delivered_in_the_order_of_fulfilment_and_else_of_the_beginning) {
   const auto order = [](double first_delay, double second_delay) {
     asio::io_context loop(1);
     LoopTime time(loop, std::chrono::milliseconds(0));
@@ -77,7 +77,7 @@ TEST(future, is_delivered_in_the_order_of_fulfilment_and_else_of_the_beginning) 
   EXPECT_EQ(order(0, 0), "12");
 }
 
-TEST(future, calls_each_callback_once_and_through_the_loop) {
+TEST(async_futures_future, calls_each_callback_once_and_through_the_loop) {
   asio::io_context loop(1);
   Future<int> future(loop);
   std::vector<int> heard;
@@ -96,7 +96,7 @@ TEST(future, calls_each_callback_once_and_through_the_loop) {
   EXPECT_EQ(heard, (std::vector{7, 7}));
 }
 
-TEST(future, becomes_one_thing_once) {
+TEST(async_futures_future, becomes_one_thing_once) {
   asio::io_context loop(1);
   const auto trouble = std::make_exception_ptr(std::runtime_error("no such file"));
   Future<std::string> value(loop), failed(loop), dropped(loop);
@@ -115,7 +115,7 @@ TEST(future, becomes_one_thing_once) {
   EXPECT_THROW(dropped.result(), Cancelled);
 }
 
-TEST(future, a_coroutine_that_waits_goes_on_with_the_result_or_the_exception) {
+TEST(async_futures_future, a_coroutine_that_waits_goes_on_with_the_result_or_the_exception) {
   asio::io_context loop(1);
   Future<std::string> value(loop), failed(loop), dropped(loop);
   std::future<std::string> got = asio::co_spawn(loop, value.wait(), asio::use_future);
@@ -133,7 +133,7 @@ TEST(future, a_coroutine_that_waits_goes_on_with_the_result_or_the_exception) {
   EXPECT_THROW(cancelled.get(), Cancelled);
 }
 
-TEST(future, a_coroutine_may_wait_for_one_whose_object_is_gone) {
+TEST(async_futures_future, a_coroutine_may_wait_for_one_whose_object_is_gone) {
   asio::io_context loop(1);
   auto mine = std::make_optional<Future<std::string>>(loop);
   Future<std::string> copy = *mine;
@@ -167,14 +167,14 @@ std::string end_of_cancelled(asio::io_context& loop, asio::awaitable<Result> wor
   return end;
 }
 
-TEST(future, a_wait_that_is_cancelled_says_so) {
+TEST(async_futures_future, a_wait_that_is_cancelled_says_so) {
   asio::io_context loop(1);
   Future<std::string> never(loop);
   EXPECT_EQ(end_of_cancelled(loop, never.wait()), "aborted");
   EXPECT_FALSE(never.done());
 }
 
-TEST(loop_time, a_virtual_sleep_that_is_cancelled_says_so_and_is_forgotten) {
+TEST(async_futures_loop_time, a_virtual_sleep_that_is_cancelled_says_so_and_is_forgotten) {
   asio::io_context loop(1);
   LoopTime time(loop, std::chrono::milliseconds(0));
   EXPECT_EQ(end_of_cancelled(loop, time.sleep(5)), "aborted");
@@ -184,7 +184,7 @@ TEST(loop_time, a_virtual_sleep_that_is_cancelled_says_so_and_is_forgotten) {
   EXPECT_EQ(time.now(), 2);  // not 5
 }
 
-TEST(loop_time, who_fell_asleep_first_wakes_first) {
+TEST(async_futures_loop_time, who_fell_asleep_first_wakes_first) {
   for (const int second_ms : {0, 1}) {
     asio::io_context loop(1);
     LoopTime time(loop, std::chrono::milliseconds(second_ms));

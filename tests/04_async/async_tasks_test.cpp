@@ -76,7 +76,7 @@ long alone(Make make, int& sleeps, std::vector<std::string>& lines) {
   return result.get();
 }
 
-TEST(computations, each_has_its_result_and_its_number_of_sleeps) {
+TEST(async_tasks_computations, each_has_its_result_and_its_number_of_sleeps) {
   int sleeps = 0;
   std::vector<std::string> lines;
   EXPECT_EQ(alone([](Steps& steps) { return factorial(steps, 10); }, sleeps, lines), 3628800);
@@ -88,7 +88,7 @@ TEST(computations, each_has_its_result_and_its_number_of_sleeps) {
   EXPECT_EQ(lines.size(), 32U);
 }
 
-TEST(computations, the_smallest_cases_have_no_step) {
+TEST(async_tasks_computations, the_smallest_cases_have_no_step) {
   for (const int n : {0, 1}) {
     int sleeps = 0;
     std::vector<std::string> lines;
@@ -102,7 +102,7 @@ TEST(computations, the_smallest_cases_have_no_step) {
   EXPECT_EQ(lines.size(), 2U);
 }
 
-TEST(computations, all_intermediate_binomial_coefficients_are_whole_numbers) {
+TEST(async_tasks_computations, all_intermediate_binomial_coefficients_are_whole_numbers) {
   const std::vector<long> expected = {20, 190, 1140, 4845, 15504, 38760, 77520, 125970, 167960, 184756};
   for (int k = 1; k <= 10; ++k) {
     int sleeps = 0;
@@ -130,7 +130,7 @@ struct Cancelled {
   }
 };
 
-TEST(sleep_of_loop_time, a_virtual_sleep_that_is_cancelled_leaves_nothing_behind) {
+TEST(async_tasks_sleep_of_loop_time, a_virtual_sleep_that_is_cancelled_leaves_nothing_behind) {
   asio::io_context loop;
   LoopTime time(loop, std::chrono::milliseconds(0));
   Cancelled sleeper;
@@ -148,7 +148,7 @@ TEST(sleep_of_loop_time, a_virtual_sleep_that_is_cancelled_leaves_nothing_behind
   EXPECT_EQ(time.now(), 2);  // not 5
 }
 
-TEST(sleep_of_loop_time, a_sleep_in_real_time_can_be_cancelled_too) {
+TEST(async_tasks_sleep_of_loop_time, a_sleep_in_real_time_can_be_cancelled_too) {
   asio::io_context loop;
   LoopTime time(loop, std::chrono::milliseconds(1000));
   Cancelled sleeper;
@@ -158,7 +158,7 @@ TEST(sleep_of_loop_time, a_sleep_in_real_time_can_be_cancelled_too) {
   EXPECT_EQ(sleeper.end, "cancelled");
 }
 
-TEST(sleep_of_loop_time, sleepers_may_be_destroyed_with_their_loop) {
+TEST(async_tasks_sleep_of_loop_time, sleepers_may_be_destroyed_with_their_loop) {
   asio::io_context loop;
   LoopTime time(loop, std::chrono::milliseconds(0));
   asio::co_spawn(loop, time.sleep(5), asio::detached);

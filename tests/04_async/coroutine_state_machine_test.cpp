@@ -48,7 +48,7 @@ std::function<int()> script(std::string bits) {
   return [bits = std::move(bits), next = std::size_t{0}]() mutable { return bits.at(next++) - '0'; };
 }
 
-TEST(machine, the_bits_of_the_books_sample_give_its_thirteen_transitions) {
+TEST(coroutine_state_machine_machine, the_bits_of_the_books_sample_give_its_thirteen_transitions) {
   const Path path = path_of(script("1001101000111"));
   EXPECT_EQ(
       path.transitions,
@@ -66,7 +66,7 @@ TEST(machine, the_bits_of_the_books_sample_give_its_thirteen_transitions) {
   EXPECT_EQ(path.seconds, 13);
 }
 
-TEST(machine, the_two_shortest_paths) {
+TEST(coroutine_state_machine_machine, the_two_shortest_paths) {
   EXPECT_EQ(path_of(script("101")).transitions,
             (std::vector<std::string>{"Start State calling State 1 with transition value = 1",
                                       "State 1 calling State 3 with transition value = 0",
@@ -77,7 +77,7 @@ TEST(machine, the_two_shortest_paths) {
                                       "State 3 calling End State with transition value = 1"}));
 }
 
-TEST(machine, every_random_path_is_one_of_the_table) {
+TEST(coroutine_state_machine_machine, every_random_path_is_one_of_the_table) {
   const std::map<std::string, std::string> table = {
       {"Start State0", "State 2"}, {"Start State1", "State 1"}, {"State 10", "State 3"}, {"State 11", "State 2"},
       {"State 20", "State 1"},     {"State 21", "State 3"},     {"State 30", "State 1"}, {"State 31", "End State"}};
@@ -100,7 +100,7 @@ TEST(machine, every_random_path_is_one_of_the_table) {
 }
 
 /// With fair bits, the visits to States 1 to 3 have mean 6 and variance 22, and a quarter of the runs has two.
-TEST(machine, averages_are_those_of_fair_bits) {
+TEST(coroutine_state_machine_machine, averages_are_those_of_fair_bits) {
   std::mt19937 random(7);
   std::map<long, int> runs_with;
   long visits = 0;
@@ -115,7 +115,7 @@ TEST(machine, averages_are_those_of_fair_bits) {
   for (const auto& [count, expected] : share) EXPECT_NEAR(1.0 * runs_with[count] / runs, expected, 0.015) << count;
 }
 
-TEST(machine, two_machines_on_one_loop_take_turns) {
+TEST(coroutine_state_machine_machine, two_machines_on_one_loop_take_turns) {
   asio::io_context loop;
   LoopTime time(loop, std::chrono::milliseconds(0));
   std::string order;
@@ -157,7 +157,7 @@ long peak_memory_kib() {
   return usage.ru_maxrss;
 }
 
-TEST(machine, a_path_of_any_length_keeps_one_state_and_no_memory) {
+TEST(coroutine_state_machine_machine, a_path_of_any_length_keeps_one_state_and_no_memory) {
   for (const int transitions : {3, 5, 300'001}) {
     asio::io_context loop;
     LoopTime time(loop, std::chrono::milliseconds(0));

@@ -42,7 +42,7 @@ TEST(event_loop, real_seconds_are_waited_for) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(3 * 50));
 }
 
-TEST(small_loop, the_clock_goes_from_timer_to_timer) {
+TEST(event_loop_small_loop, the_clock_goes_from_timer_to_timer) {
   SmallLoop loop;
   std::vector<double> times;
   loop.call_later(3, [&] { times.push_back(loop.time()); });
@@ -56,7 +56,7 @@ TEST(small_loop, the_clock_goes_from_timer_to_timer) {
   EXPECT_EQ(loop.pending(), 0U);
 }
 
-TEST(small_loop, a_callback_is_never_called_inside_the_call_that_queues_it) {
+TEST(event_loop_small_loop, a_callback_is_never_called_inside_the_call_that_queues_it) {
   SmallLoop loop;
   std::string order;
   loop.call_soon([&] {
@@ -67,7 +67,7 @@ TEST(small_loop, a_callback_is_never_called_inside_the_call_that_queues_it) {
   EXPECT_EQ(order, "first second");
 }
 
-TEST(small_loop, of_timers_due_together_the_one_scheduled_first_goes_first) {
+TEST(event_loop_small_loop, of_timers_due_together_the_one_scheduled_first_goes_first) {
   SmallLoop loop;
   std::vector<int> order, expected;
   for (int i = 0; i < 100; ++i) {
@@ -79,7 +79,7 @@ TEST(small_loop, of_timers_due_together_the_one_scheduled_first_goes_first) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(small_loop, a_callback_that_queues_itself_does_not_hold_up_a_timer) {
+TEST(event_loop_small_loop, a_callback_that_queues_itself_does_not_hold_up_a_timer) {
   SmallLoop loop;
   int turns = 0;
   std::function<void()> again = [&] {
@@ -92,7 +92,7 @@ TEST(small_loop, a_callback_that_queues_itself_does_not_hold_up_a_timer) {
   EXPECT_EQ(loop.pending(), 1U);  // the next turn of it
 }
 
-TEST(small_loop, stop_lets_the_turn_end_and_keeps_what_is_queued) {
+TEST(event_loop_small_loop, stop_lets_the_turn_end_and_keeps_what_is_queued) {
   SmallLoop loop;
   std::string called;
   loop.call_soon([&] {
@@ -109,7 +109,7 @@ TEST(small_loop, stop_lets_the_turn_end_and_keeps_what_is_queued) {
   EXPECT_EQ(called, "abcd");
 }
 
-TEST(small_loop, two_chains_take_turns_and_the_first_stop_ends_both) {
+TEST(event_loop_small_loop, two_chains_take_turns_and_the_first_stop_ends_both) {
   SmallLoop loop;
   std::string called;
   std::function<void(char, int)> chain = [&](char name, int left) {
@@ -123,7 +123,7 @@ TEST(small_loop, two_chains_take_turns_and_the_first_stop_ends_both) {
   EXPECT_EQ(called, "ababab");
 }
 
-TEST(asio_loop, stop_ends_run_after_the_callback_that_runs_and_keeps_the_others) {
+TEST(event_loop_asio_loop, stop_ends_run_after_the_callback_that_runs_and_keeps_the_others) {
   asio::io_context loop;
   std::string called;
   asio::post(loop, [&] {
@@ -140,7 +140,7 @@ TEST(asio_loop, stop_ends_run_after_the_callback_that_runs_and_keeps_the_others)
   EXPECT_EQ(called, "ab");
 }
 
-TEST(asio_loop, a_timer_that_is_set_anew_calls_its_callback_with_an_error) {
+TEST(event_loop_asio_loop, a_timer_that_is_set_anew_calls_its_callback_with_an_error) {
   asio::io_context loop;
   asio::steady_timer timer(loop, std::chrono::hours(1));
   boost::system::error_code seen;

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "support/background_process.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -54,7 +53,7 @@ TEST(executors, ctrl_c_ends_all_processes) {
   EXPECT_EQ(result.leaked_processes, 0) << result.text();
 }
 
-TEST(asio_thread_pool, an_exception_reaches_its_future_and_ends_no_worker) {
+TEST(executors_asio_thread_pool, an_exception_reaches_its_future_and_ends_no_worker) {
   asio::thread_pool pool(1);
   auto fails = asio::post(pool, std::packaged_task<int()>([]() -> int { throw std::runtime_error("no such item"); }));
   auto next = asio::post(pool, std::packaged_task<int()>([] { return 42; }));
@@ -62,7 +61,7 @@ TEST(asio_thread_pool, an_exception_reaches_its_future_and_ends_no_worker) {
   EXPECT_EQ(next.get(), 42);
 }
 
-TEST(asio_thread_pool, its_destructor_drops_what_has_not_begun_and_join_does_not) {
+TEST(executors_asio_thread_pool, its_destructor_drops_what_has_not_begun_and_join_does_not) {
   for (const bool joined : {false, true}) {
     std::atomic<int> begun = 0;
     std::promise<void> first_begun, end_of_first;

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "support/background_process.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
 
@@ -152,14 +151,15 @@ TEST(robust_server, ctrl_c_ends_it_at_once) {
   Client client(server.port);
   ASSERT_TRUE(echoes(client, "there?"));
   server.send_signal(SIGINT);
-  EXPECT_EQ(server.exit_code(), -SIGINT);
+  EXPECT_EQ(server.wait().exit_code, -SIGINT);
 }
 
 TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_processor_time) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "100"}, 24);
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "100"},
+                       {.max_files = 24});
   std::vector<Client> clients;
   for (int i = 0; i < 40; ++i) {
     clients.emplace_back(server.port);

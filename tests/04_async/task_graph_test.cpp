@@ -64,7 +64,7 @@ TEST(task_graph, many_small_blocks_again_and_again) {
   }
 }
 
-TEST(flow_graph, nodes_of_a_cycle_never_run_and_the_graph_does_not_wait_for_them) {
+TEST(task_graph_flow_graph, nodes_of_a_cycle_never_run_and_the_graph_does_not_wait_for_them) {
   tbb::flow::graph graph;
   int runs = 0;
   const auto count = [&](const tbb::flow::continue_msg&) { ++runs; };
@@ -77,7 +77,7 @@ TEST(flow_graph, nodes_of_a_cycle_never_run_and_the_graph_does_not_wait_for_them
   EXPECT_EQ(runs, 1);
 }
 
-TEST(flow_graph, can_run_again) {
+TEST(task_graph_flow_graph, can_run_again) {
   tbb::flow::graph graph;
   int sum = 0;
   tbb::flow::continue_node<tbb::flow::continue_msg> first(graph, [&](const tbb::flow::continue_msg&) { sum += 1; });
@@ -90,7 +90,7 @@ TEST(flow_graph, can_run_again) {
   }
 }
 
-TEST(table, a_block_that_is_filled_too_early_shows) {
+TEST(task_graph_table, a_block_that_is_filled_too_early_shows) {
   Table in_order("GATTACA", "GCATGCA"), early = in_order;
   for (const auto& [row, column] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) in_order.fill_block(row, column, 4);
   for (const auto& [row, column] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) early.fill_block(row, column, 4);
@@ -98,7 +98,7 @@ TEST(table, a_block_that_is_filled_too_early_shows) {
   EXPECT_NE(early.cells, in_order.cells);
 }
 
-TEST(table, knows_the_example_of_its_comment) {
+TEST(task_graph_table, knows_the_example_of_its_comment) {
   Table table("GATTAC", "GCAC");
   EXPECT_EQ(table.block_rows(4), 2);
   EXPECT_EQ(table.block_columns(4), 1);

@@ -39,7 +39,7 @@ int unordered_pairs(const std::string& letters) {
   return pairs;
 }
 
-TEST(job, counts_the_pairs_that_are_out_of_order) {
+TEST(task_pipeline_job, counts_the_pairs_that_are_out_of_order) {
   Job job(20);
   for (Text text; job.read(text);) {
     job.count(text);
@@ -51,7 +51,7 @@ TEST(job, counts_the_pairs_that_are_out_of_order) {
   EXPECT_EQ(job.written.size(), 20U);
 }
 
-TEST(job, knows_how_many_texts_are_in_flight) {
+TEST(task_pipeline_job, knows_how_many_texts_are_in_flight) {
   Job job(5);
   Text first, second;
   job.read(first);

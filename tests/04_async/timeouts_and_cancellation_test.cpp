@@ -35,7 +35,7 @@ asio::awaitable<int> descend(std::vector<int>& ended, int level, int depth) {
   co_return level;
 }
 
-TEST(deadline, reaches_the_deepest_coroutine_and_the_innermost_ends_first) {
+TEST(timeouts_and_cancellation_deadline, reaches_the_deepest_coroutine_and_the_innermost_ends_first) {
   for (const int depth : {1, 2, 10, 1000}) {
     std::vector<int> ended, innermost_first;
     EXPECT_EQ(run_loop(within(1ms, descend(ended, 1, depth))), std::nullopt);
@@ -44,14 +44,14 @@ TEST(deadline, reaches_the_deepest_coroutine_and_the_innermost_ends_first) {
   }
 }
 
-TEST(deadline, gives_the_result_and_does_not_wait_for_the_limit) {
+TEST(timeouts_and_cancellation_deadline, gives_the_result_and_does_not_wait_for_the_limit) {
   const auto seven = []() -> asio::awaitable<int> { co_return 7; };
   const auto start = Clock::now();
   EXPECT_EQ(run_loop(within(1h, seven())), 7);
   EXPECT_LT(Clock::now() - start, 10min);
 }
 
-TEST(deadline, an_operation_that_fails_is_heard_of_only_as_a_result) {
+TEST(timeouts_and_cancellation_deadline, an_operation_that_fails_is_heard_of_only_as_a_result) {
   const auto fails = []() -> asio::awaitable<std::string> {
     throw std::runtime_error("refused");
     co_return "";
@@ -67,7 +67,7 @@ TEST(deadline, an_operation_that_fails_is_heard_of_only_as_a_result) {
   EXPECT_EQ(run_loop(within(1h, tells())), "refused");
 }
 
-TEST(deadline, comes_after_a_part_that_is_shielded) {
+TEST(timeouts_and_cancellation_deadline, comes_after_a_part_that_is_shielded) {
   std::vector<std::string> steps;
   const auto transfer = [&]() -> asio::awaitable<void> {
     steps.push_back("taken");
@@ -85,7 +85,7 @@ TEST(deadline, comes_after_a_part_that_is_shielded) {
   EXPECT_EQ(steps, (std::vector<std::string>{"taken", "given"}));
 }
 
-TEST(deadline, a_coroutine_that_swallows_the_request_hears_it_again_at_each_co_await) {
+TEST(timeouts_and_cancellation_deadline, a_coroutine_that_swallows_the_request_hears_it_again_at_each_co_await) {
   int heard = 0;
   bool waited = false;
   const auto stubborn = [&]() -> asio::awaitable<int> {
@@ -104,7 +104,7 @@ TEST(deadline, a_coroutine_that_swallows_the_request_hears_it_again_at_each_co_a
   EXPECT_FALSE(waited);
 }
 
-TEST(deadline, if_one_of_a_group_fails_the_others_are_cancelled_and_the_group_throws) {
+TEST(timeouts_and_cancellation_deadline, if_one_of_a_group_fails_the_others_are_cancelled_and_the_group_throws) {
   std::vector<int> ended;
   const auto fails = []() -> asio::awaitable<int> {
     co_await pause(1ms);

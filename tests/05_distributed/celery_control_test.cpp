@@ -13,8 +13,7 @@
 #include "05_distributed/celery_control/tasks.hpp"
 #include "05_distributed/celery_control/worker.hpp"
 #include "broker.hpp"
-#include "celery_client.hpp"
-#include "child_program.hpp"
+#include "celery/client.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -24,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using celery::json::object;
 using test_support::eventually;
+using test_support::Process;
 using test_support::run;
 using testing::Contains;
 using testing::ElementsAre;
@@ -32,21 +32,21 @@ using testing::HasSubstr;
 const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "celery";
 
 /// A worker in C++ as a process, which has said that it is ready.
-class CppWorker : public ChildProgram {
+class CppWorker : public Process {
  public:
   explicit CppWorker(const std::string& url, std::vector<std::string> options = {})
-      : ChildProgram(words(url, std::move(options)), true) {
-    wait_for(" ready.");
+      : Process("celery_control_start", with_broker(url, std::move(options)), {.errors_among_output = true}) {
+    read_until(" ready.");
   }
 
  private:
-  static std::vector<std::string> words(const std::string& url, std::vector<std::string> options) {
-    options.insert(options.begin(), {beside_this_program("celery_control_start"), "--broker", url});
+  static std::vector<std::string> with_broker(const std::string& url, std::vector<std::string> options) {
+    options.insert(options.begin(), {"--broker", url});
     return options;
   }
 };
 
-std::string outcome(celery::Client::Handle task) {
+std::string state_and_outcome(celery::Client::Handle task) {
   try {
     return "SUCCESS: " + celery::shown(task.get());
   } catch (const celery::TaskFailed& failed) {
@@ -56,13 +56,11 @@ std::string outcome(celery::Client::Handle task) {
   }
 }
 
-/// Runs a program to its end: its lines, and last its exit code. (test_support::run() ends all children of the test
-/// that are still there afterwards, the broker too. So no test here calls it while a broker runs.)
-std::vector<std::string> lines_of(const std::vector<std::string>& words) {
-  ChildProgram program(words, true);
-  program.read_all();
-  std::vector<std::string> lines = program.lines();
-  lines.push_back(fmt::format("exit code {}", program.wait()));
+/// Runs a program to its end: its lines, and last its exit code.
+std::vector<std::string> lines_of(const std::string& program, const std::vector<std::string>& arguments) {
+  const auto result = run(program, arguments, {.limit = 100s, .errors_among_output = true});
+  std::vector<std::string> lines = result.out;
+  lines.push_back(fmt::format("exit code {}", result.exit_code));
   return lines;
 }
 
@@ -85,11 +83,11 @@ void tasks_wait_overlap_and_survive_their_worker(const Broker& broker) {
   EXPECT_THROW(tasks[0].get(50ms), celery::NoResult);
   CppWorker worker(broker.url(), {"--concurrency", "1"});
   for (const celery::Client::Handle& task : tasks) {
-    EXPECT_EQ(outcome(task), "SUCCESS: 10");
+    EXPECT_EQ(state_and_outcome(task), "SUCCESS: 10");
     const celery::Client::Handle copy = task;
-    EXPECT_EQ(outcome(copy), "SUCCESS: 10");
+    EXPECT_EQ(state_and_outcome(copy), "SUCCESS: 10");
   }
-  worker.wait_for("Task addTask.add[" + tasks[2].id() + "] succeeded");
+  worker.read_until("Task addTask.add[" + tasks[2].id() + "] succeeded");
   for (const celery::Client::Handle& task : tasks) {
     std::vector<std::string> about;
     for (const std::string& line : worker.lines()) {
@@ -109,26 +107,26 @@ void tasks_wait_overlap_and_survive_their_worker(const Broker& broker) {
   {
     CppWorker another(broker.url(), {"--concurrency", "1"});
     EXPECT_TRUE(overlap());
-    EXPECT_EQ(another.stop(SIGTERM), 0);
+    EXPECT_EQ(another.stop(SIGTERM).exit_code, 0);
   }
 
   // A task is what it is also for the next worker, if the first one is killed while it executes it.
   celery::Client::Handle nap = client.delay("addTask.nap", 0.5);
-  worker.wait_for("Received task: addTask.nap[" + nap.id());
-  EXPECT_EQ(worker.stop(SIGKILL), -SIGKILL);
+  worker.read_until("Received task: addTask.nap[" + nap.id());
+  EXPECT_EQ(worker.stop(SIGKILL).exit_code, -SIGKILL);
   EXPECT_EQ(nap.state(), "PENDING");
   CppWorker heir(broker.url());
-  heir.wait_for("Received task: addTask.nap[" + nap.id() + "], which was delivered before");
-  EXPECT_EQ(heir.stop(SIGTERM), 0);  // and SIGTERM lets it finish
-  EXPECT_EQ(outcome(nap).substr(0, 9), "SUCCESS: ");
+  heir.read_until("Received task: addTask.nap[" + nap.id() + "], which was delivered before");
+  EXPECT_EQ(heir.stop(SIGTERM).exit_code, 0);  // and SIGTERM lets it finish
+  EXPECT_EQ(state_and_outcome(nap).substr(0, 9), "SUCCESS: ");
 
   // A queue that is gone is an error at the client, at once; and the client can go on.
   EXPECT_THROW(client.apply_async("addTask.add", {5, 5}, {}, {.queue = "nowhere"}), amqp::Unroutable);
   watching.delete_queue("celery");
   EXPECT_THROW(client.delay("addTask.add", 5, 5), amqp::Unroutable);
   CppWorker last(broker.url());
-  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
-  EXPECT_EQ(last.stop(SIGTERM), 0);
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+  EXPECT_EQ(last.stop(SIGTERM).exit_code, 0);
 }
 
 void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
@@ -188,11 +186,12 @@ void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
   for (const std::string question : {"", "5", "{}", R"({"method": 5})", R"({"method": "revoke", "arguments": {}})"}) {
     posting.publish("celery.pidbox", "", {.body = question, .content_type = "application/json"});
   }
-  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
 
   // A forged line does not become one of the log's.
-  EXPECT_EQ(outcome(client.delay("a\nReceived task: forged")), "FAILURE: NotRegistered: a\nReceived task: forged");
-  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  EXPECT_EQ(state_and_outcome(client.delay("a\nReceived task: forged")),
+            "FAILURE: NotRegistered: a\nReceived task: forged");
+  EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
   for (const std::string& line : worker.lines()) EXPECT_FALSE(line.starts_with("Received task: forged"));
   EXPECT_EQ(posting.waiting("celery"), 0U);
 }
@@ -200,7 +199,7 @@ void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
 void clients_in_python_use_it_like_one_of_pythons(const Broker& broker) {
   CppWorker worker(broker.url(), {"--queues", "celery,other", "--name", "cpp@test"});
   EXPECT_THAT(
-      lines_of({"/usr/bin/python3", "-W", "ignore", scripts + "/client.py"}),
+      lines_of("/usr/bin/python3", {"-W", "ignore", scripts + "/client.py"}),
       ElementsAre("add SUCCESS: 10", "by name SUCCESS: 10", "fractions SUCCESS: 3.25",
                   "largest SUCCESS: 9223372036854775807",
                   "large FAILURE: builtins.OverflowError: the sum does not fit into 64 bits",
@@ -233,33 +232,34 @@ void clients_in_python_use_it_like_one_of_pythons(const Broker& broker) {
                   "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
                   "monitor [True] [('addTask.add', 'SUCCESS', '5')]", "exit code 0"));
   const auto celery = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"/usr/bin/python3", "-W", "ignore", "-m", "celery", "-A", "celery_app"});
-    return lines_of(words);
+    words.insert(words.begin(), {"-W", "ignore", "-m", "celery", "-A", "celery_app"});
+    return lines_of("/usr/bin/python3", words);
   };
   EXPECT_THAT(celery({"status"}), Contains("1 node online."));
   EXPECT_THAT(celery({"control", "shutdown"}), Contains(HasSubstr("shutting down")));
-  worker.wait_for("Stopped.");
-  EXPECT_EQ(worker.wait(), 0);
+  worker.read_until("Stopped.");
+  EXPECT_EQ(worker.wait().exit_code, 0);
 }
 
 void its_client_uses_pythons_worker(const Broker& broker) {
-  ChildProgram worker({"/usr/bin/python3", "-W", "ignore", "-m", "celery", "-A", "celery_app", "worker", "--pool",
-                       "threads", "--concurrency", "2", "--loglevel", "INFO", "--without-mingle", "--without-gossip"},
-                      true);
-  worker.wait_for("ready.");
+  Process worker("/usr/bin/python3",
+                 {"-W", "ignore", "-m", "celery", "-A", "celery_app", "worker", "--pool", "threads", "--concurrency",
+                  "2", "--loglevel", "INFO", "--without-mingle", "--without-gossip"},
+                 {.errors_among_output = true});
+  worker.read_until("ready.");
   celery::Client client(broker.url());
-  EXPECT_EQ(outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
-  EXPECT_EQ(outcome(client.apply_async("addTask.add", {}, {{"x", 5}, {"y", 5}})), "SUCCESS: 10");
-  EXPECT_EQ(outcome(client.delay("addTask.add", "a", "b")), "SUCCESS: \"ab\"");
-  EXPECT_EQ(outcome(client.delay("addTask.divide", 1, 0)), "FAILURE: ZeroDivisionError: division by zero");
-  EXPECT_EQ(outcome(client.delay("addTask.subtract", 1, 0)), "FAILURE: NotRegistered: addTask.subtract");
-  EXPECT_EQ(outcome(client.delay("addTask.flaky", 2)), "SUCCESS: 2");
-  EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1})), "SUCCESS: 10");
-  EXPECT_EQ(outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.2, .expires = 0.1})),
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
+  EXPECT_EQ(state_and_outcome(client.apply_async("addTask.add", {}, {{"x", 5}, {"y", 5}})), "SUCCESS: 10");
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.add", "a", "b")), "SUCCESS: \"ab\"");
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.divide", 1, 0)), "FAILURE: ZeroDivisionError: division by zero");
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.subtract", 1, 0)), "FAILURE: NotRegistered: addTask.subtract");
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.flaky", 2)), "SUCCESS: 2");
+  EXPECT_EQ(state_and_outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.1})), "SUCCESS: 10");
+  EXPECT_EQ(state_and_outcome(client.apply_async("addTask.add", {5, 5}, {}, {.countdown = 0.2, .expires = 0.1})),
             "REVOKED: TaskRevokedError: expired");
-  EXPECT_EQ(outcome(client.chain({{"addTask.add", {1, 2}}, {"addTask.add", {3}}, {"addTask.add", {4}}})),
+  EXPECT_EQ(state_and_outcome(client.chain({{"addTask.add", {1, 2}}, {"addTask.add", {3}}, {"addTask.add", {4}}})),
             "SUCCESS: 10");
-  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
 }
 
 void a_broker_that_restarts_gets_its_worker_back(Broker& broker) {
@@ -270,18 +270,19 @@ void a_broker_that_restarts_gets_its_worker_back(Broker& broker) {
   {
     celery::Client client(broker.url());
     ids.push_back(client.delay("addTask.nap", 1).id());
-    worker.wait_for("Received task: addTask.nap");
+    worker.read_until("Received task: addTask.nap");
     for (int i = 0; i < 10; ++i) ids.push_back(client.delay("addTask.add", 5, i).id());
   }
   broker.restart(SIGTERM);  // the nap is executed, the first sums have been received, the others wait at the broker
-  worker.wait_for(" ready.");
+  worker.read_until(" ready.");
   std::map<std::string, int> times;
   while (times.size() < ids.size()) {
-    const std::string line = worker.wait_for(" succeeded in ");
+    const std::string line = worker.read_until(" succeeded in ");
+    ASSERT_FALSE(line.empty());
     const std::size_t id = line.find('[') + 1;
     ++times[line.substr(id, line.find(']') - id)];
   }
-  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
   for (const std::string& id : ids) EXPECT_EQ(times[id], 1) << id;
   EXPECT_EQ(waiting(), before);
 }
@@ -290,7 +291,7 @@ void a_queue_of_another_kind_is_an_error(const Broker& broker) {
   amqp::Connection connection(broker.url());
   connection.declare_queue("transient", {.durable = false});
   EXPECT_THAT(
-      lines_of({beside_this_program("celery_control_start"), "--broker", broker.url(), "--queues", "transient"}),
+      lines_of("celery_control_start", {"--broker", broker.url(), "--queues", "transient"}),
       ElementsAre(HasSubstr("celery_control_start: declare queue transient: PRECONDITION_FAILED"), "exit code 3"));
 }
 
@@ -298,7 +299,7 @@ void a_broker_that_is_gone_is_an_error(const Broker& broker) {
   celery::Client client(broker.url());
   kill(broker.pid(), SIGKILL);
   EXPECT_THROW(client.delay("addTask.add", 5, 5), amqp::Error);
-  EXPECT_THAT(lines_of({beside_this_program("celery_control_start"), "--broker", broker.url()}),
+  EXPECT_THAT(lines_of("celery_control_start", {"--broker", broker.url()}),
               ElementsAre(HasSubstr("celery_control_start: "), "exit code 3"));
 }
 

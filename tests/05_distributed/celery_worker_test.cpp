@@ -9,8 +9,8 @@
 
 #include "05_distributed/celery_worker/worker.hpp"
 #include "broker.hpp"
-#include "celery_client.hpp"
-#include "child_program.hpp"
+#include "celery/client.hpp"
+#include "cookbook/process.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -18,19 +18,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using celery::json::object;
+using test_support::Process;
 using test_support::run;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "celery";
-
-std::string outcome(celery::Client::Handle task) {
-  try {
-    return celery::shown(task.get());
-  } catch (const celery::TaskFailed& failed) {
-    return failed.type + ": " + failed.what();
-  }
-}
 
 std::int64_t add(std::int64_t x, std::int64_t y) { return x + y; }
 std::int64_t slow(std::int64_t x) {
@@ -42,7 +35,7 @@ std::int64_t kill_once(const std::string& mark) {
   return 7;
 }
 
-TEST(iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
+TEST(celery_worker_iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
   const celery::Time time = celery::after(0.25, celery::Time(std::chrono::seconds(1'769'851'800)));
   EXPECT_EQ(celery::to_iso(time), "2026-01-31T09:30:00.250000+00:00");
   for (const std::string same :
@@ -57,7 +50,7 @@ TEST(iso_time, reads_what_it_writes_and_refuses_what_is_no_time) {
   }
 }
 
-TEST(protocol, whole_numbers_beyond_64_bits_are_noticed) {
+TEST(celery_worker_protocol, whole_numbers_beyond_64_bits_are_noticed) {
   for (const std::string fits : {"[9223372036854775807]", "[-9223372036854775807]", R"(["99999999999999999999"])",
                                  "[1.25]", "[12345678901234567890.5]", "[1e30]", R"(["\"", 5])"}) {
     EXPECT_FALSE(celery::has_huge_integer(fits)) << fits;
@@ -68,7 +61,7 @@ TEST(protocol, whole_numbers_beyond_64_bits_are_noticed) {
   }
 }
 
-TEST(registry, a_registered_function_is_called_with_arguments_of_the_right_number_name_and_type) {
+TEST(celery_worker_registry, a_registered_function_is_called_with_arguments_of_the_right_number_name_and_type) {
   celery::Registry registry;
   registry.add(
       "app.add", {"x", "y"}, +[](double x, double y) { return x + y; });
@@ -101,15 +94,16 @@ void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
                                                client.delay("t.kill_once", (folder.path / "mark").string())};
   for (int i = 4; i < 7; ++i) tasks.push_back(client.delay("t.add", 0, i));
   EXPECT_EQ(watching.waiting("celery"), 6U);
-  EXPECT_EQ(exit_code_of(start_child([&] { celery::work(broker.url(), registry, "celery", 10); })), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] { celery::work(broker.url(), registry, "celery", 10); })),
+            -SIGKILL);
   EXPECT_EQ(tasks[5].state(), "PENDING");
 
-  const pid_t heir = start_child([&] { celery::work(broker.url(), registry, "celery", 10); });
+  const pid_t heir = cookbook::start_child([&] { celery::work(broker.url(), registry, "celery", 10); });
   std::vector<std::string> sums;
   for (const celery::Client::Handle& task : tasks) sums.push_back(outcome(task));
   EXPECT_THAT(sums, ElementsAre("1", "2", "7", "4", "5", "6"));
   kill(heir, SIGTERM);
-  EXPECT_EQ(exit_code_of(heir), 0);
+  EXPECT_EQ(cookbook::exit_code_of(heir), 0);
   // All are acknowledged: another worker gets none of them. (What comes back from a worker that has gone comes first.)
   watching.consume("celery");
   const celery::Client::Handle later = client.delay("t.add", 0, 8);
@@ -122,7 +116,7 @@ void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
 void what_is_no_task_is_kept_aside(const Broker& broker) {
   const celery::Registry registry;
   amqp::Connection posting(broker.url());
-  const pid_t worker = start_child([&] { celery::work(broker.url(), registry); });
+  const pid_t worker = cookbook::start_child([&] { celery::work(broker.url(), registry); });
   const std::string answers = posting.declare_queue("", {.exclusive = true});
   posting.consume(answers, amqp::Acknowledgement::automatic);
   const object right = {{"task", "t.add"}, {"id", "x"}};
@@ -143,7 +137,7 @@ void what_is_no_task_is_kept_aside(const Broker& broker) {
     EXPECT_TRUE(type == "DecodeError" || type == "NotRegistered") << type << ": " << body.substr(0, 60);
   }
   kill(worker, SIGTERM);
-  EXPECT_EQ(exit_code_of(worker), 0);
+  EXPECT_EQ(cookbook::exit_code_of(worker), 0);
   EXPECT_EQ(posting.waiting(celery::dead_letters), wrong.size());
   EXPECT_EQ(posting.waiting("celery"), 0U);
 }
@@ -152,11 +146,10 @@ void a_client_in_python_gets_results_and_exceptions(const Broker& broker) {
   setenv("BROKER", broker.url().c_str(), 1);
   setenv("PYTHONPATH", scripts.c_str(), 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-  ChildProgram worker({beside_this_program("celery_worker"), "--broker", broker.url()}, true);
-  ChildProgram client({"/usr/bin/python3", "-W", "ignore", scripts + "/worker_client.py"}, true);
-  client.read_all();
-  EXPECT_EQ(client.wait(), 0);
-  EXPECT_THAT(client.lines(),
+  Process worker("celery_worker", {"--broker", broker.url()});
+  const auto client = run("/usr/bin/python3", {"-W", "ignore", scripts + "/worker_client.py"}, {.limit = 100s});
+  EXPECT_EQ(client.exit_code, 0) << client.text();
+  EXPECT_THAT(client.out,
               ElementsAre("add SUCCESS: 10", "by name SUCCESS: 10", "largest SUCCESS: 9223372036854775807",
                           HasSubstr("huge FAILURE: kombu.exceptions.DecodeError: a whole number does not fit"),
                           "large FAILURE: builtins.OverflowError: the sum does not fit into 64 bits",
@@ -171,7 +164,7 @@ void a_client_in_python_gets_results_and_exceptions(const Broker& broker) {
                           HasSubstr("pickled FAILURE: kombu.exceptions.DecodeError: content type"),
                           HasSubstr("compressed FAILURE: kombu.exceptions.DecodeError: a compressed body"),
                           "group [0, 2, 4, 6, 8]"));
-  EXPECT_EQ(worker.stop(SIGTERM), 0);
+  EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
 }
 
 TEST(celery_worker, beside_one_broker) {

@@ -116,7 +116,7 @@ TEST(csp_channels, without_a_number_nothing_is_printed_and_both_end) {
   EXPECT_EQ(result.out.front(), "ok    the printer has all numbers in order: yes");
 }
 
-TEST(trace, has_13_records_and_4_per_number) {
+TEST(csp_channels_trace, has_13_records_and_4_per_number) {
   for (const int limit : {0, 1, 3, 5, 1000}) {
     const Steps steps = trace_up_to(limit);
     EXPECT_EQ(steps.size(), 13U + 4U * static_cast<unsigned>(limit));
@@ -137,7 +137,7 @@ TEST(trace, has_13_records_and_4_per_number) {
   }
 }
 
-TEST(trace, both_sides_block_before_either_is_done) {
+TEST(csp_channels_trace, both_sides_block_before_either_is_done) {
   const Steps steps = trace_up_to(5);
   const auto place = [&](const std::string& what) {
     return std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.what == what; }) -
@@ -169,7 +169,7 @@ std::string end_of(Action&& action) {
   }
 }
 
-TEST(channel, poison_reaches_who_waits_and_who_comes_later) {
+TEST(csp_channels_channel, poison_reaches_who_waits_and_who_comes_later) {
   Channel<int> a, b;
   std::string reader, writer;
   const auto read = [&](Reader& in) { reader = end_of(in); };
@@ -182,7 +182,7 @@ TEST(channel, poison_reaches_who_waits_and_who_comes_later) {
   EXPECT_THROW(b.writer()(1), Poisoned);
 }
 
-TEST(channel, poison_spreads_through_a_copier_against_the_stream) {
+TEST(csp_channels_channel, poison_spreads_through_a_copier_against_the_stream) {
   Channel<int> a, b;
   int accepted = 0;
   const auto count = [&](Writer& out) {
@@ -197,7 +197,7 @@ TEST(channel, poison_spreads_through_a_copier_against_the_stream) {
   EXPECT_LE(accepted, 3);
 }
 
-TEST(channel, a_reader_that_comes_first_waits_for_the_writer) {
+TEST(csp_channels_channel, a_reader_that_comes_first_waits_for_the_writer) {
   Lines steps;
   Channel<int> a;
   const auto read = [&](Reader& in) {
@@ -214,7 +214,7 @@ TEST(channel, a_reader_that_comes_first_waits_for_the_writer) {
   EXPECT_EQ(steps, (Lines{"reads", "writes", "has read"}));
 }
 
-TEST(channel, a_value_that_was_taken_is_not_lost_by_poison) {
+TEST(csp_channels_channel, a_value_that_was_taken_is_not_lost_by_poison) {
   Channel<int> a;
   std::vector<int> received;
   const auto read = [&](Reader& in) {
@@ -228,7 +228,7 @@ TEST(channel, a_value_that_was_taken_is_not_lost_by_poison) {
   EXPECT_EQ(received, (std::vector<int>{1}));
 }
 
-TEST(channel, each_number_arrives_once_whatever_the_number_of_ends) {
+TEST(csp_channels_channel, each_number_arrives_once_whatever_the_number_of_ends) {
   for (const int writers : {1, 2, 5}) {
     for (const int readers : {1, 3}) {
       Channel<int> a;
@@ -254,7 +254,7 @@ TEST(channel, each_number_arrives_once_whatever_the_number_of_ends) {
   }
 }
 
-TEST(channel, writers_are_told_when_the_last_reader_has_retired) {
+TEST(csp_channels_channel, writers_are_told_when_the_last_reader_has_retired) {
   Channel<int> a;
   std::string writer;
   const auto write = [&](Writer& out) {
@@ -267,7 +267,7 @@ TEST(channel, writers_are_told_when_the_last_reader_has_retired) {
   EXPECT_EQ(writer, Retired().what());
 }
 
-TEST(channel, a_retired_end_cannot_be_used) {
+TEST(csp_channels_channel, a_retired_end_cannot_be_used) {
   Channel<int> a;
   Writer out = a.writer();
   out.retire();

@@ -85,7 +85,7 @@ std::string answer_to(int port, const std::string& bytes) {
   return line;
 }
 
-TEST(network_channel, poison_and_disconnection_reach_a_reader) {
+TEST(csp_network_channel_network_channel, poison_and_disconnection_reach_a_reader) {
   Host poisoned(read_all), disconnected(read_all);
   NetworkChannel("B", "127.0.0.1", poisoned.port()).poison();
   NetworkChannel("B", "127.0.0.1", disconnected.port()).disconnect();
@@ -93,13 +93,13 @@ TEST(network_channel, poison_and_disconnection_reach_a_reader) {
   EXPECT_EQ(disconnected.end(), Disconnected().what());
 }
 
-TEST(network_channel, poison_reaches_a_writer_that_waits) {
+TEST(csp_network_channel_network_channel, poison_reaches_a_writer_that_waits) {
   Host host([](NetworkChannel& b) { b.poison(); });
   NetworkChannel b("B", "127.0.0.1", host.port());
   EXPECT_THROW(b.write(1), Poisoned);
 }
 
-TEST(network_channel, values_go_in_both_directions) {
+TEST(csp_network_channel_network_channel, values_go_in_both_directions) {
   Host host([](NetworkChannel& b) {
     for (;;) b.write(-b.read());
   });
@@ -112,7 +112,7 @@ TEST(network_channel, values_go_in_both_directions) {
   EXPECT_EQ(host.end(), Disconnected().what());
 }
 
-TEST(network_channel, a_write_waits_for_its_read) {
+TEST(csp_network_channel_network_channel, a_write_waits_for_its_read) {
   std::atomic<bool> read = false;
   Host host([&](NetworkChannel& b) {
     std::this_thread::sleep_for(100ms);
@@ -124,7 +124,7 @@ TEST(network_channel, a_write_waits_for_its_read) {
   EXPECT_TRUE(read);
 }
 
-TEST(network_channel, a_far_end_that_goes_without_a_word_is_an_error_on_both_sides) {
+TEST(csp_network_channel_network_channel, a_far_end_that_goes_without_a_word_is_an_error_on_both_sides) {
   Host leaving([](NetworkChannel& b) { b.read(); });
   NetworkChannel to_leaving("B", "127.0.0.1", leaving.port());
   to_leaving.write(1);
@@ -136,7 +136,7 @@ TEST(network_channel, a_far_end_that_goes_without_a_word_is_an_error_on_both_sid
   EXPECT_NE(staying.end().find("no answer"), std::string::npos);
 }
 
-TEST(network_channel, a_far_end_that_is_silent_is_an_error_after_the_timeout) {
+TEST(csp_network_channel_network_channel, a_far_end_that_is_silent_is_an_error_after_the_timeout) {
   boost::asio::io_context io;
   tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});  // the system connects, nobody answers
   const auto start = std::chrono::steady_clock::now();
@@ -144,7 +144,7 @@ TEST(network_channel, a_far_end_that_is_silent_is_an_error_after_the_timeout) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
 }
 
-TEST(network_channel, a_wrong_name_is_refused_and_the_host_goes_on) {
+TEST(csp_network_channel_network_channel, a_wrong_name_is_refused_and_the_host_goes_on) {
   Host host(read_all);
   EXPECT_THROW(NetworkChannel("C", "127.0.0.1", host.port()), ChannelLost);
   EXPECT_THROW(NetworkChannel("", "127.0.0.1", host.port()), ChannelLost);
@@ -156,7 +156,7 @@ TEST(network_channel, a_wrong_name_is_refused_and_the_host_goes_on) {
   EXPECT_EQ(host.end(), Poisoned().what());
 }
 
-TEST(network_channel, what_is_not_a_value_ends_the_channel) {
+TEST(csp_network_channel_network_channel, what_is_not_a_value_ends_the_channel) {
   for (const std::string bytes : {"hello\n", "value \n", "value 1x\n", "value 99999999999999999999\n", "value\n"}) {
     Host host(read_all);
     answer_to(host.port(), "open B\n" + bytes);
@@ -164,7 +164,7 @@ TEST(network_channel, what_is_not_a_value_ends_the_channel) {
   }
 }
 
-TEST(network_channel, a_line_without_end_is_an_error) {
+TEST(csp_network_channel_network_channel, a_line_without_end_is_an_error) {
   Host host(read_all);
   answer_to(host.port(), "open B\n" + std::string(100'000, 'x'));
   EXPECT_NE(host.end().find("no answer"), std::string::npos);

@@ -49,7 +49,7 @@ TEST(monte_carlo_pi, a_rank_that_is_killed_ends_the_job_with_a_message) {
   EXPECT_EQ(result.leaked_processes, 0);
 }
 
-TEST(random_points, a_point_on_the_circle_is_not_inside) {
+TEST(monte_carlo_pi_random_points, a_point_on_the_circle_is_not_inside) {
   EXPECT_FALSE(inside({1, 0}));
   EXPECT_FALSE(inside({0, 1}));
   EXPECT_TRUE(inside({0, 0}));
@@ -57,7 +57,7 @@ TEST(random_points, a_point_on_the_circle_is_not_inside) {
   EXPECT_FALSE(inside({0.8, 0.7}));
 }
 
-TEST(random_points, each_task_has_points_of_its_own) {
+TEST(monte_carlo_pi_random_points, each_task_has_points_of_its_own) {
   std::set<std::pair<double, double>> all;
   for (int task = 0; task < 1000; ++task) {
     for (int i = 0; i < 10; ++i) all.emplace(point(task, i).x, point(task, i).y);
@@ -65,7 +65,7 @@ TEST(random_points, each_task_has_points_of_its_own) {
   EXPECT_EQ(all.size(), 10'000U);
 }
 
-TEST(random_points, they_fill_the_unit_square_evenly) {
+TEST(monte_carlo_pi_random_points, they_fill_the_unit_square_evenly) {
   int quarters[4] = {};
   for (int i = 0; i < 100'000; ++i) {
     const Point p = point(7, i);
@@ -75,7 +75,7 @@ TEST(random_points, they_fill_the_unit_square_evenly) {
   for (const int count : quarters) EXPECT_NEAR(count, 25'000, 700);  // five standard deviations
 }
 
-TEST(random_points, hits_are_between_none_and_all) {
+TEST(monte_carlo_pi_random_points, hits_are_between_none_and_all) {
   EXPECT_EQ(hits(3, 0), 0);
   for (int task = 0; task < 100; ++task) {
     EXPECT_EQ(hits(task, 1), inside(point(task, 0)));

@@ -92,12 +92,12 @@ struct Ring {
   std::vector<std::unique_ptr<remote::Proxy<api::Chain>>> proxies;
 };
 
-TEST(chain, a_ring_of_one_is_entered_again_by_its_own_call) {
+TEST(object_ring_chain, a_ring_of_one_is_entered_again_by_its_own_call) {
   Ring ring(1);
   EXPECT_THAT(ring.process(1, {"hello"}), ElementsAre("passed on from 1", "complete at 1"));
 }
 
-TEST(chain, a_message_that_was_there_before_is_not_forwarded) {
+TEST(object_ring_chain, a_message_that_was_there_before_is_not_forwarded) {
   Ring ring(3);
   EXPECT_THAT(ring.process(1, {"hello", "1"}), ElementsAre("complete at 1"));
   EXPECT_THAT(ring.process(2, {"1", "hello", "3"}), ElementsAre("passed on from 2", "complete at 3"));
@@ -105,7 +105,7 @@ TEST(chain, a_message_that_was_there_before_is_not_forwarded) {
               ElementsAre("passed on from 3", "passed on from 1", "passed on from 2", "complete at 3"));
 }
 
-TEST(chain, many_messages_are_under_way_at_once) {
+TEST(object_ring_chain, many_messages_are_under_way_at_once) {
   Ring ring(3);
   auto vector = kj::Vector<kj::Promise<void>>();
   int right = 0;
@@ -120,20 +120,20 @@ TEST(chain, many_messages_are_under_way_at_once) {
   EXPECT_EQ(right, 100);
 }
 
-TEST(chain, a_gap_in_the_ring_is_an_error_at_the_client) {
+TEST(object_ring_chain, a_gap_in_the_ring_is_an_error_at_the_client) {
   Ring ring(1);
   ring.publish("7", kj::heap<Chain>(ring.node, ring.names, "7", "8"));
   EXPECT_EQ(remote::error_of([&] { ring.process(7, {"hello"}); }), "unknown name: example.chainTopology.8");
 }
 
-TEST(chain, a_server_of_the_ring_that_is_gone_is_an_error_at_the_client) {
+TEST(object_ring_chain, a_server_of_the_ring_that_is_gone_is_an_error_at_the_client) {
   Ring ring(1);
   ring.publish("7", kj::heap<Chain>(ring.node, ring.names, "7", "8"));
   remote::publish(ring.node, ring.names, "example.chainTopology.8", "capnp:obj_0@127.0.0.1:1");
   EXPECT_EQ(remote::error_of([&] { ring.process(7, {"hello"}); }), "the other side is not there");
 }
 
-TEST(chain, the_next_object_is_found_only_when_it_is_needed) {
+TEST(object_ring_chain, the_next_object_is_found_only_when_it_is_needed) {
   Ring ring(1);
   ring.publish("7", kj::heap<Chain>(ring.node, ring.names, "7", "8"));
   ring.publish("8", kj::heap<Chain>(ring.node, ring.names, "8", "7"));

@@ -4,11 +4,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <deque>
 #include <set>
 
-#include "05_distributed/child_program.hpp"
 #include "05_distributed/name_server.hpp"
 #include "05_distributed/remote_object/greeting.hpp"
+#include "cookbook/process.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -32,12 +33,18 @@ std::string welcome(remote::Node& node, api::Greeting::Client& greeting, const s
   return node.call(request, timeout).getMessage();
 }
 
-/// A part of the program as a child: --part names, server or client.
-std::vector<std::string> part(const std::string& name, std::vector<std::string> more = {}) {
-  std::vector<std::string> words = {test_support::bin() + "/remote_object", "--part", name};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
+/// A part of the program as a process of its own: names, server or client.
+class Part : public test_support::Process {
+ public:
+  explicit Part(const std::string& name, std::vector<std::string> more = {})
+      : Process("remote_object", with_name(name, std::move(more))) {}
+
+ private:
+  static std::vector<std::string> with_name(const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--part", name});
+    return more;
+  }
+};
 
 std::string last_word(const std::string& line) { return line.substr(line.rfind(' ') + 1); }
 
@@ -58,29 +65,28 @@ TEST(remote_object, ctrl_c_or_a_kill_leaves_nothing_behind) {
 }
 
 TEST(remote_object, its_parts_work_in_processes_of_their_own) {
-  ChildProgram name_server(part("names"));
-  const std::string names = name_server.line();
-  ChildProgram server(part("server", {"--names", names}));
-  const std::string address = last_word(server.line());
+  Part name_server("names");
+  const std::string names = name_server.read_line();
+  Part server("server", {"--names", names});
+  const std::string address = last_word(server.read_line());
   EXPECT_THAT(address, testing::MatchesRegex("capnp:obj_[0-9a-f]+@127.0.0.1:[1-9][0-9]*"));
   for (const std::string visitor : {"Ada", "", "Zoë 世界"}) {
-    ChildProgram client(part("client", {"--names", names, "--visitor", visitor}));
-    EXPECT_EQ(client.line(), "Hi welcome " + visitor);
-    EXPECT_EQ(client.wait(), 0);
+    Part client("client", {"--names", names, "--visitor", visitor});
+    EXPECT_EQ(client.read_line(), "Hi welcome " + visitor);
+    EXPECT_EQ(client.wait().exit_code, 0);
   }
 }
 
 TEST(remote_object, many_clients_at_once_are_served) {
-  ChildProgram name_server(part("names"));
-  const std::string names = name_server.line();
-  ChildProgram server(part("server", {"--names", names}));
-  server.line();
-  std::vector<std::unique_ptr<ChildProgram>> clients;
+  Part name_server("names");
+  const std::string names = name_server.read_line();
+  Part server("server", {"--names", names});
+  server.read_line();
+  std::deque<Part> clients;
   for (int i = 0; i < 20; ++i) {
-    clients.push_back(
-        std::make_unique<ChildProgram>(part("client", {"--names", names, "--visitor", std::to_string(i)})));
+    clients.emplace_back("client", std::vector<std::string>{"--names", names, "--visitor", std::to_string(i)});
   }
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(clients[i]->line(), "Hi welcome " + std::to_string(i));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(clients[i].read_line(), "Hi welcome " + std::to_string(i));
 }
 
 TEST(remote_object, each_failure_of_a_client_is_one_line_and_exit_code_3) {
@@ -103,7 +109,7 @@ TEST(remote_object, its_bench_refuses_more_than_its_ranges) {
   EXPECT_EQ(run("remote_object_bench", {"--calls", "0"}).exit_code, 2);
 }
 
-TEST(node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose) {
+TEST(remote_object_node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose) {
   remote::Node one, *same = &one;
   const auto first = remote::parse_address(one.add(kj::heap<Greeting>()));
   const auto second = remote::parse_address(same->add(kj::heap<Greeting>()));
@@ -113,9 +119,9 @@ TEST(node, each_object_has_an_address_of_its_own_at_a_port_that_the_system_chose
   EXPECT_GT(first.port, 0U);
 }
 
-TEST(node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goes_on) {
-  ChildProcess server(serve_greeting);
-  auto address = remote::parse_address(server.line());
+TEST(remote_object_node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goes_on) {
+  cookbook::ChildProcess server(serve_greeting);
+  auto address = remote::parse_address(server.read_line());
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, address.text());
   EXPECT_EQ(error_of([&] { node.call(greeting->farewellMessageRequest()); }), "the object has no such method");
@@ -125,55 +131,55 @@ TEST(node, an_unknown_object_and_an_unknown_method_are_errors_and_the_server_goe
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, an_object_of_another_kind_has_no_such_method) {
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
+TEST(remote_object_node, an_object_of_another_kind_has_no_such_method) {
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, names);
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the object has no such method");
 }
 
-TEST(node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
-  ChildProcess server(serve_greeting);
-  const std::string address = server.line();
+TEST(remote_object_node, a_wrong_argument_is_an_error_and_the_longest_right_one_is_not) {
+  cookbook::ChildProcess server(serve_greeting);
+  const std::string address = server.read_line();
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, address);
   EXPECT_EQ(welcome(node, *greeting, std::string(100, 'x')), "Hi welcome " + std::string(100, 'x'));
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, std::string(101, 'x')); }), "a name has at most 100 bytes");
 }
 
-TEST(node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
-  ChildProcess server(serve_greeting);
-  const std::string address = server.line();
+TEST(remote_object_node, a_message_that_is_too_large_is_an_error_and_others_are_served) {
+  cookbook::ChildProcess server(serve_greeting);
+  const std::string address = server.read_line();
   remote::Node node;
   remote::Proxy<api::Greeting> greedy(node, address), modest(node, address);
   EXPECT_NE(error_of([&] { welcome(node, *greedy, std::string(100'000'000, 'x')); }), "no error");
   EXPECT_EQ(welcome(node, *modest, "World"), "Hi welcome World");
 }
 
-TEST(node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
-  ChildProcess server(serve_greeting);
-  const std::string address = server.line();
+TEST(remote_object_node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_later) {
+  cookbook::ChildProcess server(serve_greeting);
+  const std::string address = server.read_line();
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, address);
-  server.send(SIGSTOP);
+  server.send_signal(SIGSTOP);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World", 200 * kj::MILLISECONDS); }), "no answer within 200 ms");
   EXPECT_GE(std::chrono::steady_clock::now() - start, 200ms);
-  server.send(SIGCONT);
+  server.send_signal(SIGCONT);
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, a_wait_has_a_limit_of_its_own) {
-  ChildProcess server(serve_greeting);
-  const std::string address = server.line();
+TEST(remote_object_node, a_wait_has_a_limit_of_its_own) {
+  cookbook::ChildProcess server(serve_greeting);
+  const std::string address = server.read_line();
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, address);
-  server.send(SIGSTOP);
+  server.send_signal(SIGSTOP);
   EXPECT_EQ(error_of([&] { node.call(greeting->welcomeMessageRequest()); }), "no answer within 5000 ms");
 }
 
-TEST(node, the_question_for_an_object_and_its_call_leave_together) {
+TEST(remote_object_node, the_question_for_an_object_and_its_call_leave_together) {
   // A server that accepts and never answers. What the client sends all the same, it sends without waiting.
   sockaddr_in at = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
   socklen_t size = sizeof at;
@@ -194,9 +200,9 @@ TEST(node, the_question_for_an_object_and_its_call_leave_together) {
   close(listener);
 }
 
-TEST(node, garbage_does_not_end_a_server) {
-  ChildProcess server(serve_greeting);
-  const auto address = remote::parse_address(server.line());
+TEST(remote_object_node, garbage_does_not_end_a_server) {
+  cookbook::ChildProcess server(serve_greeting);
+  const auto address = remote::parse_address(server.read_line());
   for (const std::string& garbage :
        {std::string("x"), std::string(8, '\xff'), std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100'000, '\0'),
         std::string("\xff\xff\xff\x7f"), std::string("\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0", 16)}) {
@@ -214,16 +220,16 @@ TEST(node, garbage_does_not_end_a_server) {
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
+TEST(remote_object_node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  ChildProcess server([] {
+  cookbook::ChildProcess server([] {
     const rlimit few = {32, 32};
     check(setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
     serve_greeting();
   });
-  const std::string address = server.line();
+  const std::string address = server.read_line();
   remote::Node node;
   {
     std::vector<std::unique_ptr<remote::Proxy<api::Greeting>>> many;
@@ -240,11 +246,11 @@ TEST(node, more_connections_than_a_server_may_have_wait_until_some_are_gone) {
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
 }
 
-TEST(names, a_name_stands_for_the_address_that_was_published_last) {
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
-  ChildProcess first(serve_greeting), second(serve_greeting);
-  const std::string first_address = first.line(), second_address = second.line();
+TEST(remote_object_names, a_name_stands_for_the_address_that_was_published_last) {
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
+  cookbook::ChildProcess first(serve_greeting), second(serve_greeting);
+  const std::string first_address = first.read_line(), second_address = second.read_line();
   remote::Node node;
   remote::publish(node, names, "server", first_address);
   auto greeting = remote::find<api::Greeting>(node, names, "server");
@@ -257,9 +263,9 @@ TEST(names, a_name_stands_for_the_address_that_was_published_last) {
   EXPECT_EQ(welcome(node, *again, "World"), "Hi welcome World");
 }
 
-TEST(names, are_listed_by_prefix_and_wrong_ones_are_refused) {
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line(), address = "capnp:obj_0@127.0.0.1:1";
+TEST(remote_object_names, are_listed_by_prefix_and_wrong_ones_are_refused) {
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line(), address = "capnp:obj_0@127.0.0.1:1";
   remote::Node node;
   for (const char* name : {"shop.b", "shop.a", "shop", "ring"}) remote::publish(node, names, name, address);
   EXPECT_THAT(remote::list(node, names, "shop."), ElementsAre("shop.a", "shop.b"));
@@ -273,34 +279,17 @@ TEST(names, are_listed_by_prefix_and_wrong_ones_are_refused) {
   EXPECT_EQ(error_of([&] { welcome(node, *nobody, "World"); }), "unknown name: nobody");
 }
 
-TEST(names, a_name_server_that_hangs_or_dies_is_an_error_in_time) {
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
+TEST(remote_object_names, a_name_server_that_hangs_or_dies_is_an_error_in_time) {
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
   remote::Node node;
-  name_server.send(SIGSTOP);
+  name_server.send_signal(SIGSTOP);
   auto greeting = remote::find<api::Greeting>(node, names, "server");
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World", 100 * kj::MILLISECONDS); }), "no answer within 100 ms");
   name_server.stop(SIGKILL);
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the other side is not there");
   auto again = remote::find<api::Greeting>(node, names, "server");
   EXPECT_EQ(error_of([&] { welcome(node, *again, "World"); }), "the other side is not there");
-}
-
-TEST(child_process, its_lines_and_its_end_are_seen) {
-  ChildProcess child([] {
-    cookbook::println("one");
-    cookbook::println("two");
-    cookbook::println("three");
-  });
-  EXPECT_EQ(child.line(), "one");
-  EXPECT_EQ(child.wait_for("re"), "three");
-  EXPECT_EQ(child.read_all(), "");
-  EXPECT_EQ(child.wait(), 0);
-  EXPECT_THAT(child.lines(), ElementsAre("one", "two", "three"));
-  ChildProcess silent([] { pause(); });
-  EXPECT_EQ(silent.stop(SIGTERM), -SIGTERM);
-  EXPECT_EQ(ChildProgram({"/bin/sh", "-c", "exit 7"}).wait(), 7);
-  EXPECT_EQ(ChildProgram({"/no/such/program"}, true).wait(), 127);
 }
 
 }  // namespace

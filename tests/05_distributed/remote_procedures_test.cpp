@@ -5,7 +5,7 @@
 #include <csignal>
 #include <memory>
 
-#include "05_distributed/child_program.hpp"
+#include "cookbook/process.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -67,8 +67,8 @@ struct Client {
 
 struct remote_procedures_session : testing::Test {
   ~remote_procedures_session() noexcept override {}  // the members' destructors may throw, as Cap'n Proto's do
-  ChildProcess server{serve_procedures};
-  std::string address = server.line();
+  cookbook::ChildProcess server{serve_procedures};
+  std::string address = server.read_line();
   remote::Node node;
 };
 

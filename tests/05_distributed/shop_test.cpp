@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "05_distributed/child_program.hpp"
 #include "05_distributed/node.hpp"
+#include "cookbook/process.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -113,8 +113,8 @@ TEST_F(shop_object, refuses_what_is_wrong_and_changes_nothing) {
 }
 
 TEST(shop_server, an_exception_reaches_the_caller_alone_and_the_state_outlives_the_clients) {
-  ChildProcess server(serve_shop);
-  const std::string address = server.line();
+  cookbook::ChildProcess server(serve_shop);
+  const std::string address = server.read_line();
   {
     remote::Node node;
     remote::Proxy<api::Shop> proxy(node, address);
@@ -130,12 +130,12 @@ TEST(shop_server, an_exception_reaches_the_caller_alone_and_the_state_outlives_t
 
 TEST(shop_server, many_clients_at_once_lose_no_deposit) {
   constexpr int clients = 8, deposits = 300;
-  ChildProcess server(serve_shop);
-  const std::string address = server.line();
+  cookbook::ChildProcess server(serve_shop);
+  const std::string address = server.read_line();
   {
-    std::vector<std::unique_ptr<ChildProcess>> running;
+    std::vector<std::unique_ptr<cookbook::ChildProcess>> running;
     for (int i = 0; i < clients; ++i) {
-      running.push_back(std::make_unique<ChildProcess>([&] {
+      running.push_back(std::make_unique<cookbook::ChildProcess>([&] {
         remote::Node node;
         remote::Proxy<api::Shop> proxy(node, address);
         Calls shop{node, *proxy};
@@ -151,8 +151,8 @@ TEST(shop_server, many_clients_at_once_lose_no_deposit) {
 }
 
 TEST(shop_server, deposits_of_one_client_that_are_under_way_together_all_count) {
-  ChildProcess server(serve_shop);
-  const std::string address = server.line();
+  cookbook::ChildProcess server(serve_shop);
+  const std::string address = server.read_line();
   remote::Node node;
   remote::Proxy<api::Shop> proxy(node, address);
   Calls shop{node, *proxy};

@@ -37,12 +37,12 @@ TEST(shuffle_by_hand, a_file_that_cannot_be_read_is_one_line_and_exit_2) {
 
 TEST(shuffle_by_hand, a_word_without_end_is_refused) { expect_word_without_end_is_refused("shuffle_by_hand"); }
 
-TEST(owner, comes_from_the_hash_fnv_1a) {
+TEST(shuffle_by_hand_owner, comes_from_the_hash_fnv_1a) {
   EXPECT_EQ(owner("foobar", 1'000'003), 0x85944171f73967e8U % 1'000'003);  // as its authors publish it
   EXPECT_EQ(owner("caf\xc3\xa9", 1), 0U);
 }
 
-TEST(owner, gives_each_rank_about_as_many_words) {
+TEST(shuffle_by_hand_owner, gives_each_rank_about_as_many_words) {
   for (const std::size_t ranks : {2, 3, 4, 7}) {
     std::vector<int> owned(ranks);
     for (int i = 0; i < 70'000; ++i) ++owned.at(owner(std::to_string(i), ranks));
@@ -50,7 +50,7 @@ TEST(owner, gives_each_rank_about_as_many_words) {
   }
 }
 
-TEST(pack, is_undone_by_add_unpacked_which_adds) {
+TEST(shuffle_by_hand_pack, is_undone_by_add_unpacked_which_adds) {
   std::string message;
   pack(message, "there", 5);
   pack(message, "caf\xc3\xa9", 4'000'000'000);
@@ -63,12 +63,12 @@ TEST(pack, is_undone_by_add_unpacked_which_adds) {
   EXPECT_EQ(counts.size(), 2U);
 }
 
-TEST(exchange, refuses_a_size_that_is_no_int) {
+TEST(shuffle_by_hand_exchange, refuses_a_size_that_is_no_int) {
   EXPECT_EQ(size_for_mpi(2'147'483'647), 2'147'483'647);
   EXPECT_THROW(size_for_mpi(2'147'483'648), std::length_error);
 }
 
-TEST(word_table, counts_more_words_than_it_had_room_for_long_ones_too) {
+TEST(shuffle_by_hand_word_table, counts_more_words_than_it_had_room_for_long_ones_too) {
   WordTable table;
   std::map<std::string, long> expected, counted;
   for (int i = 0; i < 50'000; ++i) {

@@ -8,7 +8,7 @@
 #include "05_distributed/task_queue/client.hpp"
 #include "05_distributed/task_queue/worker.hpp"
 #include "broker.hpp"
-#include "child_program.hpp"
+#include "cookbook/process.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -30,10 +30,10 @@ test_support::RunOptions in_folder(const TemporaryDirectory& temporary) {
 
 int stop(pid_t worker) {
   kill(worker, SIGTERM);
-  return exit_code_of(worker);
+  return cookbook::exit_code_of(worker);
 }
 
-TEST(execute, takes_a_name_and_two_numbers) {
+TEST(task_queue_execute, takes_a_name_and_two_numbers) {
   EXPECT_EQ(execute("add 5 5"), 10);
   EXPECT_EQ(execute("multiply -3 4"), -12);
   EXPECT_EQ(execute("sleep 0 7"), 7);
@@ -93,7 +93,7 @@ TEST(task_queue, beside_one_broker) {
   EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), 3U);
   EXPECT_EQ(watching.waiting("tasks"), 3U);
   EXPECT_THROW(client.result(ids[0], 50ms), std::runtime_error);
-  pid_t worker = start_child([&] { work(broker.url()); });
+  pid_t worker = cookbook::start_child([&] { work(broker.url()); });
   for (const std::string& id : ids) EXPECT_EQ(client.result(id), fmt::format("10 by process {}", worker));
 
   // What is no task is kept aside, answered if somebody asked, and the worker lives on. One has headers that fill the
@@ -125,7 +125,7 @@ TEST(task_queue, beside_one_broker) {
   // One worker does two tasks one after the other; two do them at the same time, since each takes one at a time.
   const auto two_sleeps = [&](int workers) {
     std::vector<pid_t> pids;
-    for (int i = 0; i < workers; ++i) pids.push_back(start_child([&] { work(broker.url()); }));
+    for (int i = 0; i < workers; ++i) pids.push_back(cookbook::start_child([&] { work(broker.url()); }));
     const std::string first = client.post("sleep 300 1"), second = client.post("sleep 300 2");
     std::vector<std::string> by = {client.result(first), client.result(second)};
     for (const pid_t pid : pids) EXPECT_EQ(stop(pid), 0);
@@ -141,12 +141,12 @@ TEST(task_queue, beside_one_broker) {
   const auto started = [&](const auto&) { EXPECT_EQ(write(ends[1], "!", 1), 1); };
   char mark;
   const std::string twice = client.post("sleep 500 3");
-  worker = start_child([&] { work(broker.url(), started); });
+  worker = cookbook::start_child([&] { work(broker.url(), started); });
   ASSERT_EQ(read(ends[0], &mark, 1), 1);
   kill(worker, SIGKILL);
-  EXPECT_EQ(exit_code_of(worker), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(worker), -SIGKILL);
   EXPECT_THROW(client.result(twice, 50ms), std::runtime_error);
-  worker = start_child([&] { work(broker.url(), started); });
+  worker = cookbook::start_child([&] { work(broker.url(), started); });
   ASSERT_EQ(read(ends[0], &mark, 1), 1);
   const std::string left = client.post("add 1 1");
   EXPECT_EQ(stop(worker), 0);
@@ -182,7 +182,7 @@ std::map<std::string, int> answers_with_a_restart_in_mid_run(Broker& broker, int
   EXPECT_EQ(pipe(taking), 0);
   EXPECT_EQ(pipe(resuming), 0);
   char mark = '!';
-  pid_t worker = start_child([&] {
+  pid_t worker = cookbook::start_child([&] {
     try {
       work(broker.url(), [&, taken = 0](const amqp::Delivery&) mutable {
         EXPECT_EQ(write(taking[1], &mark, 1), 1);
@@ -199,10 +199,10 @@ std::map<std::string, int> answers_with_a_restart_in_mid_run(Broker& broker, int
   for (int i = 0; i < 10; ++i) EXPECT_EQ(read(taking[0], &mark, 1), 1);
   broker.restart(signal);
   EXPECT_EQ(write(resuming[1], &mark, 1), 1);
-  EXPECT_EQ(exit_code_of(worker), 42);  // it cannot publish its answer
+  EXPECT_EQ(cookbook::exit_code_of(worker), 42);  // it cannot publish its answer
   for (const int end : {taking[0], resuming[0], resuming[1]}) close(end);
 
-  worker = start_child([&] { work(broker.url()); });
+  worker = cookbook::start_child([&] { work(broker.url()); });
   amqp::Connection reading(broker.url());
   reading.consume(answers, amqp::Acknowledgement::automatic);
   std::map<std::string, int> times;

@@ -75,8 +75,8 @@ Lines words_of(const std::string& text) {
   return words;
 }
 
-TEST(count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
-  const mpi::Session session;  // one rank: this test
+TEST(word_count_count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
+  const mpi::Environment world;  // one rank: this test
   const TemporaryDirectory scratch;
   std::string all;
   for (int i = 0; i < 200'000; ++i) all += "a ";
@@ -91,7 +91,7 @@ TEST(count_by_engine, a_word_may_have_more_counts_than_fit_into_memory) {
   EXPECT_EQ(sum, 200'000);
 }
 
-TEST(words, are_separated_by_white_space_and_lose_punctuation_and_capitals) {
+TEST(word_count_words, are_separated_by_white_space_and_lose_punctuation_and_capitals) {
   EXPECT_THAT(words_of("There are known knowns."), ElementsAre("there", "are", "known", "knowns"));
   EXPECT_THAT(words_of("  Don't -- stop!\r\n\tNOW\v\f"), ElementsAre("dont", "stop", "now"));
   EXPECT_THAT(words_of(""), ElementsAre());
@@ -99,12 +99,12 @@ TEST(words, are_separated_by_white_space_and_lose_punctuation_and_capitals) {
   EXPECT_THAT(words_of("caf\xc3\xa9 2nd"), ElementsAre("caf\xc3\xa9", "2nd"));
 }
 
-TEST(words, of_65536_bytes_are_the_longest) {
+TEST(word_count_words, of_65536_bytes_are_the_longest) {
   EXPECT_THAT(words_of("a " + std::string(65'536, 'x')), ElementsAre("a", std::string(65'536, 'x')));
   EXPECT_THROW(words_of("a " + std::string(65'537, 'x')), std::runtime_error);
 }
 
-TEST(words, the_six_sentences_have_20_different_words_if_capitals_count) {
+TEST(word_count_words, the_six_sentences_have_20_different_words_if_capitals_count) {
   std::istringstream text(six_sentences);
   std::map<std::string, int> counts;
   for (std::string word; text >> word;) {
@@ -119,7 +119,7 @@ TEST(words, the_six_sentences_have_20_different_words_if_capitals_count) {
   EXPECT_EQ(counts["that"], 2);
 }
 
-TEST(text, no_cut_goes_through_a_word_whatever_the_number_of_chunks) {
+TEST(word_count_text, no_cut_goes_through_a_word_whatever_the_number_of_chunks) {
   const std::string all = random_text(400, 20, 3) + " " + std::string(100, 'x') + " the end";
   for (int chunks = 1; chunks <= static_cast<int>(all.size()); ++chunks) {
     Text text(std::make_unique<std::istringstream>(all), chunks);
@@ -133,7 +133,7 @@ TEST(text, no_cut_goes_through_a_word_whatever_the_number_of_chunks) {
   EXPECT_EQ(Text(std::make_unique<std::istringstream>(all), 10'000).chunks(), static_cast<int>(all.size()));
 }
 
-TEST(text, no_chunk_is_larger_than_4_mib_and_a_word) {
+TEST(word_count_text, no_chunk_is_larger_than_4_mib_and_a_word) {
   const std::string all = random_text(20'000'000, 100, 3);
   Text text(std::make_unique<std::istringstream>(all), 1);
   std::string put_together;

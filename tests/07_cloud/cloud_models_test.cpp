@@ -43,7 +43,7 @@ TEST(cloud_models, finds_the_model_for_each_layer) {
   }
 }
 
-TEST(models, what_the_customer_manages_lies_above_what_the_provider_manages) {
+TEST(cloud_models_models, what_the_customer_manages_lies_above_what_the_provider_manages) {
   for (const Model& model : models) {
     for (std::size_t i = 1; i < layer_names.size(); ++i) {
       EXPECT_LE(customer_manages(model, Layer(i - 1)), customer_manages(model, Layer(i))) << model.name;
@@ -52,7 +52,7 @@ TEST(models, what_the_customer_manages_lies_above_what_the_provider_manages) {
   }
 }
 
-TEST(models, the_one_that_is_chosen_leaves_the_layer_to_the_customer_and_the_next_one_does_not) {
+TEST(cloud_models_models, the_one_that_is_chosen_leaves_the_layer_to_the_customer_and_the_next_one_does_not) {
   for (std::size_t i = 0; i < layer_names.size(); ++i) {
     const Model& chosen = model_for(Layer(i));
     EXPECT_TRUE(customer_manages(chosen, Layer(i)));

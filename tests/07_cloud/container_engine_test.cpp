@@ -89,7 +89,7 @@ const FakeEngine::Answer books_images = {200, R"([
   {"Id":"sha256:ca18efb44b3c","RepoTags":null,"Size":91800000},
   {"Id":"sha256:00be2573e9f7","RepoTags":["python:alpine3.7"],"Size":81300000}])"};
 
-TEST(api_version, is_compared_number_by_number) {
+TEST(container_engine_api_version, is_compared_number_by_number) {
   EXPECT_LT(api_version("1.9"), api_version("1.12"));
   EXPECT_LT(api_version("1.40"), api_version("2.0"));
   EXPECT_EQ(api_version("1.40"), (ApiVersion{1, 40}));
@@ -98,7 +98,7 @@ TEST(api_version, is_compared_number_by_number) {
   }
 }
 
-TEST(engine, speaks_with_engines_whose_range_has_the_clients_version) {
+TEST(container_engine_engine, speaks_with_engines_whose_range_has_the_clients_version) {
   FakeEngine fake({});
   for (const auto& [lowest, highest] :
        {std::pair{"1.12", "1.40"}, {"1.9", "1.50"}, {"1.40", "1.40"}, {"1.44", "1.52"}}) {
@@ -116,7 +116,7 @@ TEST(engine, speaks_with_engines_whose_range_has_the_clients_version) {
   }
 }
 
-TEST(engine, uses_the_newest_version_that_both_speak) {
+TEST(container_engine_engine, uses_the_newest_version_that_both_speak) {
   for (const auto& [highest, used] : {std::pair{"1.40", "1.40"}, {"1.43", "1.43"}, {"1.52", "1.44"}}) {
     const std::string path = "GET /v" + std::string(used) + "/images/json";
     FakeEngine fake({{"GET /version", version("1.24", highest)}, {path, {200, "[]"}}});
@@ -127,7 +127,7 @@ TEST(engine, uses_the_newest_version_that_both_speak) {
   }
 }
 
-TEST(engine, a_name_without_a_tag_means_latest) {
+TEST(container_engine_engine, a_name_without_a_tag_means_latest) {
   EXPECT_EQ(with_tag("python"), "python:latest");
   EXPECT_EQ(with_tag("python:alpine3.7"), "python:alpine3.7");
   EXPECT_EQ(with_tag("localhost:5000/python"), "localhost:5000/python:latest");
@@ -141,7 +141,7 @@ TEST(engine, a_name_without_a_tag_means_latest) {
   EXPECT_FALSE(engine.has("hello-world"));
 }
 
-TEST(engine, a_refusal_has_the_engines_words_and_a_container_that_does_not_start_is_removed) {
+TEST(container_engine_engine, a_refusal_has_the_engines_words_and_a_container_that_does_not_start_is_removed) {
   FakeEngine fake({{"POST /v1.40/containers/create", {201, R"({"Id":"c1","Warnings":[]})"}},
                    {"POST /v1.40/containers/c1/start", {500, R"({"message":"no such file or directory"})"}},
                    {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
@@ -157,7 +157,7 @@ TEST(engine, a_refusal_has_the_engines_words_and_a_container_that_does_not_start
   EXPECT_THROW(Engine("/no/such/socket").images(), boost::system::system_error);
 }
 
-TEST(engine, tells_the_port_of_the_host_and_the_exit_code) {
+TEST(container_engine_engine, tells_the_port_of_the_host_and_the_exit_code) {
   FakeEngine fake({{"GET /v1.40/containers/c1/json",
                     {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostIp":"127.0.0.1","HostPort":"49153"}]}}})"}},
                    {"POST /v1.40/containers/c1/stop?t=5", {204, ""}},

@@ -3,6 +3,7 @@
 #include "07_cloud/container/isolated.hpp"
 
 #include <netinet/tcp.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,7 @@ using test_support::run;
 const std::filesystem::path recipe =
     std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/07_cloud/container";
 
-TEST(image, is_small_static_and_always_the_same) {
+TEST(container_image, is_small_static_and_always_the_same) {
   const test_support::TemporaryDirectory folder;
   const auto build = [&](const std::string& containerfile, const std::string& archive) {
     return run(recipe / "build_image.py",
@@ -48,7 +49,7 @@ TEST(image, is_small_static_and_always_the_same) {
 }
 
 /// Containers of the server, where this system allows them.
-class Server : public testing::Test {
+class container_Server : public testing::Test {
  protected:
   void SetUp() override {
     static const bool allowed = may_isolate();
@@ -79,7 +80,7 @@ class Server : public testing::Test {
   std::optional<Isolated> server_;
 };
 
-TEST_F(Server, answers_get_and_nothing_else) {
+TEST_F(container_Server, answers_get_and_nothing_else) {
   const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
   const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nHello World!";
   EXPECT_EQ(say({"GET /" + end}), ok);
@@ -90,7 +91,7 @@ TEST_F(Server, answers_get_and_nothing_else) {
   EXPECT_EQ(say({"GET / HTTP/1.1\r\n"}), "") << "never complete";
 }
 
-TEST_F(Server, sees_one_process_and_the_files_of_the_image) {
+TEST_F(container_Server, sees_one_process_and_the_files_of_the_image) {
   std::ofstream(root_.path / "a_file") << "x";
   const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
   EXPECT_THAT(say({"GET /process" + end}), testing::EndsWith("\r\n\r\n1"));
@@ -110,7 +111,7 @@ bool port_is_open() {
   return connected;
 }
 
-TEST_F(Server, cannot_be_reached_from_the_network_of_this_machine) {
+TEST_F(container_Server, cannot_be_reached_from_the_network_of_this_machine) {
   server_.reset();
   if (port_is_open()) GTEST_SKIP() << "another server of this machine has port 5000";
   server_.emplace(root_.path);
@@ -118,7 +119,7 @@ TEST_F(Server, cannot_be_reached_from_the_network_of_this_machine) {
   EXPECT_FALSE(port_is_open());
 }
 
-TEST_F(Server, ends_with_0_at_a_signal) {
+TEST_F(container_Server, ends_with_0_at_a_signal) {
   for (const int signal : {SIGTERM, SIGINT}) {
     Isolated server(root_.path);
     close(server.connect_to(5000));
@@ -128,7 +129,7 @@ TEST_F(Server, ends_with_0_at_a_signal) {
   EXPECT_EQ(server_->stop(SIGKILL), 128 + SIGKILL);
 }
 
-TEST_F(Server, a_folder_without_the_program_is_an_exit_code) {
+TEST_F(container_Server, a_folder_without_the_program_is_an_exit_code) {
   const test_support::TemporaryDirectory empty;
   Isolated nothing(empty.path);
   siginfo_t ended;

@@ -66,7 +66,7 @@ TEST(elastic_pool, its_records_are_lines_of_a_chart) {
   }
 }
 
-TEST(pool, starts_a_worker_per_waiting_job_up_to_the_limit) {
+TEST(elastic_pool_pool, starts_a_worker_per_waiting_job_up_to_the_limit) {
   for (const std::size_t limit : {1U, 3U, 10U}) {
     ElasticPool pool = pool_of(limit, 0);
     std::vector<Job> jobs(5, Job{0, 0, 10, false});
@@ -76,7 +76,7 @@ TEST(pool, starts_a_worker_per_waiting_job_up_to_the_limit) {
   }
 }
 
-TEST(pool, a_job_begins_when_a_worker_has_started_and_takes_its_time) {
+TEST(elastic_pool_pool, a_job_begins_when_a_worker_has_started_and_takes_its_time) {
   ElasticPool pool = pool_of(1, 0);
   std::vector<Job> jobs = {{0, 0, 3, false}, {1, 0, 4, false}};
   all_at_once(pool, jobs, start_seconds);
@@ -91,7 +91,7 @@ TEST(pool, a_job_begins_when_a_worker_has_started_and_takes_its_time) {
   EXPECT_EQ(pool.used, (std::vector<int>{3, 4}));
 }
 
-TEST(pool, gives_a_worker_back_after_its_idle_time_and_charges_for_it_until_then) {
+TEST(elastic_pool_pool, gives_a_worker_back_after_its_idle_time_and_charges_for_it_until_then) {
   ElasticPool pool = pool_of(1, 0);
   std::vector<Job> jobs = {{0, 0, 3, false}};
   constexpr int in_all = start_seconds + 3 + 20;
@@ -103,7 +103,7 @@ TEST(pool, gives_a_worker_back_after_its_idle_time_and_charges_for_it_until_then
   EXPECT_EQ(pool.bill, std::size_t(in_all)) << "nothing is charged while nothing runs";
 }
 
-TEST(pool, an_idle_worker_that_gets_a_job_in_time_is_kept) {
+TEST(elastic_pool_pool, an_idle_worker_that_gets_a_job_in_time_is_kept) {
   ElasticPool pool = pool_of(1, 0);
   std::vector<Job> jobs = {{0, 0, 3, false}}, later = {{0, start_seconds + 3 + 20, 3, false}};
   all_at_once(pool, jobs, later[0].arrives);
@@ -111,7 +111,7 @@ TEST(pool, an_idle_worker_that_gets_a_job_in_time_is_kept) {
   EXPECT_EQ(later[0].waited, 0);
 }
 
-TEST(pool, sensitive_jobs_wait_for_the_private_cloud_and_others_move_on_after_a_while) {
+TEST(elastic_pool_pool, sensitive_jobs_wait_for_the_private_cloud_and_others_move_on_after_a_while) {
   ElasticPool pool = pool_of(1, 10);
   std::vector<Job> jobs = {{0, 0, 100, true}, {0, 0, 10, true}, {1, 0, 10, false}};
   all_at_once(pool, jobs, seconds_in_queue);
@@ -128,7 +128,7 @@ TEST(pool, sensitive_jobs_wait_for_the_private_cloud_and_others_move_on_after_a_
   EXPECT_EQ(pool.used, (std::vector<int>{110, 10}));
 }
 
-TEST(pool, a_free_public_worker_leaves_a_job_alone_that_has_not_waited) {
+TEST(elastic_pool_pool, a_free_public_worker_leaves_a_job_alone_that_has_not_waited) {
   ElasticPool pool = pool_of(1, 1);
   std::vector<Job> jobs = {{0, 0, 100, true}, {0, 0, 1, false}};
   all_at_once(pool, jobs, seconds_in_queue + start_seconds + 2);

@@ -56,7 +56,7 @@ TEST(function_metrics, a_file_that_cannot_be_written_is_an_error) {
   EXPECT_EQ(result.err.size(), 1U) << result.text();
 }
 
-TEST(histogram, a_bucket_takes_what_is_above_the_one_before_and_not_above_its_end) {
+TEST(function_metrics_histogram, a_bucket_takes_what_is_above_the_one_before_and_not_above_its_end) {
   for (std::size_t bucket = 0; bucket + 1 < Histogram::Counts().size(); ++bucket) {
     const std::chrono::nanoseconds end(1000L << bucket);
     Histogram histogram;
@@ -74,7 +74,7 @@ TEST(histogram, a_bucket_takes_what_is_above_the_one_before_and_not_above_its_en
   EXPECT_DOUBLE_EQ(extremes.sum_in_seconds(), 3600);
 }
 
-TEST(histogram, no_call_is_lost_when_many_threads_count_at_once) {
+TEST(function_metrics_histogram, no_call_is_lost_when_many_threads_count_at_once) {
   Histogram histogram;
   constexpr int threads = 4, calls = 2'000'000;
   std::latch all_started(threads);
@@ -91,7 +91,7 @@ TEST(histogram, no_call_is_lost_when_many_threads_count_at_once) {
   EXPECT_NEAR(histogram.sum_in_seconds(), 1e-6 * threads * calls, 1e-6);
 }
 
-TEST(histogram, a_quantile_is_never_below_the_right_one_and_less_than_twice_as_long) {
+TEST(function_metrics_histogram, a_quantile_is_never_below_the_right_one_and_less_than_twice_as_long) {
   Histogram histogram;
   for (int call = 1; call <= 1000; ++call) histogram.add(call * 10us);
   for (const int percent : {1, 25, 50, 90, 99, 100}) {
@@ -135,7 +135,7 @@ TEST(function_metrics_class, a_call_during_the_clean_up_after_another_exception_
   EXPECT_EQ(metrics.errors, 0U);
 }
 
-TEST(prometheus_page, fits_together_while_threads_go_on_counting) {
+TEST(function_metrics_prometheus_page, fits_together_while_threads_go_on_counting) {
   FunctionMetrics functions[] = {{"busy"}};
   std::atomic<bool> stop = false;
   std::vector<std::jthread> callers;

@@ -34,7 +34,7 @@ TEST(serverless_function, leaves_no_program_behind_when_it_is_killed) {
   EXPECT_EQ(run("serverless_function", {"--timeout-ms", "10000"}, {.kill_after_ms = 300}).leaked_processes, 0);
 }
 
-TEST(emulator, the_log_of_a_call_has_its_lines_and_no_others) {
+TEST(serverless_function_emulator, the_log_of_a_call_has_its_lines_and_no_others) {
   LambdaEmulator hello = emulator_of("lambda_handler");
   for (const std::string value : {"\"a\"", "\"b\"", "3"}) {
     const CallResult result = hello.invoke(R"({"key1":)" + value + R"(,"key2":2,"key3":null})");
@@ -44,7 +44,7 @@ TEST(emulator, the_log_of_a_call_has_its_lines_and_no_others) {
   }
 }
 
-TEST(emulator, only_the_first_call_starts_the_program) {
+TEST(serverless_function_emulator, only_the_first_call_starts_the_program) {
   LambdaEmulator hello = emulator_of("lambda_handler");
   EXPECT_TRUE(hello.invoke("{}").cold);
   for (int i = 0; i < 100; ++i) {
@@ -56,7 +56,7 @@ TEST(emulator, only_the_first_call_starts_the_program) {
   EXPECT_TRUE(hello.invoke("{}").cold);
 }
 
-TEST(emulator, an_event_that_the_function_does_not_like_is_an_error_of_this_call_alone) {
+TEST(serverless_function_emulator, an_event_that_the_function_does_not_like_is_an_error_of_this_call_alone) {
   LambdaEmulator hello = emulator_of("lambda_handler");
   EXPECT_TRUE(hello.invoke(sample).ok);
   for (const std::string event : {"{}", R"({"key1":1,"key2":2})", "[1,2]", "no JSON"}) {
@@ -68,7 +68,7 @@ TEST(emulator, an_event_that_the_function_does_not_like_is_an_error_of_this_call
   EXPECT_TRUE(hello.invoke(sample).ok);
 }
 
-TEST(emulator, a_large_event_and_a_large_answer_come_through) {
+TEST(serverless_function_emulator, a_large_event_and_a_large_answer_come_through) {
   LambdaEmulator hello = emulator_of("lambda_handler");
   const std::string text = '"' + std::string(900'000, 'x') + '"';
   const CallResult result = hello.invoke("{\"key1\":" + text + ",\"key2\":2,\"key3\":3}");
@@ -77,7 +77,7 @@ TEST(emulator, a_large_event_and_a_large_answer_come_through) {
   EXPECT_EQ(result.log, "key1 = " + text + "\nkey2 = 2\nkey3 = 3\n");
 }
 
-TEST(emulator, a_call_that_takes_too_long_ends_its_program_and_the_next_one_starts_another) {
+TEST(serverless_function_emulator, a_call_that_takes_too_long_ends_its_program_and_the_next_one_starts_another) {
   LambdaEmulator slow = emulator_of("slow_handler", 100ms);
   EXPECT_TRUE(slow.invoke(R"({"milliseconds":0})").ok);
   const auto start = std::chrono::steady_clock::now();
@@ -89,7 +89,7 @@ TEST(emulator, a_call_that_takes_too_long_ends_its_program_and_the_next_one_star
   EXPECT_TRUE(next.ok && next.cold);
 }
 
-TEST(emulator, programs_that_cannot_serve_are_errors_at_once) {
+TEST(serverless_function_emulator, programs_that_cannot_serve_are_errors_at_once) {
   const auto start = std::chrono::steady_clock::now();
   for (const std::string function : {"no_handler", "", "."}) {
     LambdaEmulator unknown = emulator_of(function);
@@ -104,18 +104,18 @@ TEST(emulator, programs_that_cannot_serve_are_errors_at_once) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s) << "nobody waited for the timeout";
 }
 
-TEST(handler_name, is_cut_at_the_last_dot) {
+TEST(serverless_function_handler_name, is_cut_at_the_last_dot) {
   EXPECT_EQ(emulator_of("of.a.module.lambda_handler").invoke(sample).body, "\"value1\"");
   EXPECT_FALSE(emulator_of("lambda_handler.other").invoke(sample).ok);
 }
 
-TEST(bootstrap, says_that_a_platform_must_start_it) {
+TEST(serverless_function_bootstrap, says_that_a_platform_must_start_it) {
   const auto result = run("serverless_function_bootstrap");
   EXPECT_EQ(result.exit_code, 3) << result.text();
   EXPECT_EQ(result.err.size(), 1U) << result.text();
 }
 
-TEST(package, has_one_program_that_runs_without_libraries) {
+TEST(serverless_function_package, has_one_program_that_runs_without_libraries) {
   const test_support::TemporaryDirectory folder;
   const std::string source = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() /
                              "chapters/07_cloud/serverless_function/package.sh";

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "07_cloud/web_application/routes.hpp"
-#include "support/background_process.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
 
@@ -163,7 +162,7 @@ TEST(web_application, a_head_without_end_costs_no_processor_time) {
   EXPECT_LT(server.processor_seconds() - before, 0.1);
   EXPECT_EQ(visit(server.port, request("GET", "/")).text(), greeting);
   server.send_signal(SIGTERM);
-  EXPECT_EQ(server.exit_code(), 0);  // without waiting for the clients, which are still connected
+  EXPECT_EQ(server.wait().exit_code, 0);  // without waiting for the clients, which are still connected
   for (Client& client : clients) EXPECT_TRUE(client.is_ended());
 }
 
@@ -245,7 +244,7 @@ TEST(web_application, without_file_descriptors_new_clients_wait_and_are_served_l
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
 #endif
-  const ServerProcess server("web_application", {"--serve"}, 24);
+  const ServerProcess server("web_application", {"--serve"}, {.max_files = 24});
   std::vector<Client> clients;
   for (int i = 0; i < 40; ++i) clients.emplace_back(server.port);
   for (Client& client : clients) client.send(request("GET", "/"));
@@ -282,7 +281,7 @@ TEST(web_application, both_signals_drain_it) {
     EXPECT_EQ(last.field("Connection"), "close");
     EXPECT_TRUE(half.is_ended());
     EXPECT_TRUE(idle.is_ended());
-    EXPECT_EQ(server.exit_code(), 0);
+    EXPECT_EQ(server.wait().exit_code, 0);
   }
 }
 
@@ -294,7 +293,7 @@ TEST(web_application, an_end_without_requests_waits_for_nobody) {
   part.send("GET / HT");
   server.send_signal(SIGTERM);
   for (Client* client : {&idle, &kept, &part}) EXPECT_TRUE(client->is_ended());
-  EXPECT_EQ(server.exit_code(), 0);
+  EXPECT_EQ(server.wait().exit_code, 0);
 }
 
 TEST(web_application, draining_ends_with_the_timeout_or_at_a_second_signal) {
@@ -306,7 +305,7 @@ TEST(web_application, draining_ends_with_the_timeout_or_at_a_second_signal) {
     server.send_signal(SIGTERM);
     wait_until_closed(server);
     if (again) server.send_signal(SIGTERM);
-    EXPECT_EQ(server.exit_code(), again ? -SIGTERM : 0);
+    EXPECT_EQ(server.wait().exit_code, again ? -SIGTERM : 0);
   }
 }
 
@@ -347,11 +346,8 @@ TEST(web_application, curl_gets_and_sends_pages) {
   const ServerProcess server("web_application", {"--serve"});
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port);
   const auto curl = [&](const std::string& words) {
-    std::string text;
-    FILE* const output = popen(("curl -s --max-time 10 -w '|%{http_code} %{num_connects}' " + words).c_str(), "r");
-    for (int byte = 0; (byte = fgetc(output)) != EOF;) text += static_cast<char>(byte);
-    pclose(output);
-    return text;
+    const std::string command = "curl -s --max-time 10 -w '|%{http_code} %{num_connects}' " + words;
+    return fmt::format("{}", fmt::join(run("/bin/sh", {"-c", command}).out, "\n"));
   };
   // Two pages on one connection, the body of a POST in chunks, and one that is too large.
   EXPECT_EQ(curl(url + "/ " + url + "/health"), "Hello from Flask!|200 1ok|200 0");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,16 +13,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
+
+#include "cookbook/process.hpp"
 
 namespace test_support {
 namespace {
 
+using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void refused(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void refused(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -30,40 +36,26 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The processes whose parent is this test, which as a subreaper inherits every orphan of the program it runs.
-std::vector<pid_t> children() {
-  std::vector<pid_t> found;
+/// The processes whose parent is this test, which as a subreaper inherits every orphan of the programs that it runs.
+std::set<pid_t> children() {
+  std::set<pid_t> found;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream list(task.path() / "children");
-    std::copy(std::istream_iterator<pid_t>(list), {}, std::back_inserter(found));
+    found.insert(std::istream_iterator<pid_t>(list), {});
   }
   return found;
 }
 
-/// Kills and reaps whatever the program left behind and is still there after `grace`; its orphans' own children come up
-/// in the next round.
-int reap_leftovers(std::chrono::milliseconds grace) {
-  const Clock::time_point end = Clock::now() + grace;
-  while (Clock::now() < end && !children().empty()) {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    poll(nullptr, 0, 1);
-  }
-  int count = 0;
-  for (;;) {
-    int status = 0;
-    while (waitpid(-1, &status, WNOHANG) > 0) {
-      // An orphan that had ended by itself, between the program's end and now, is no leftover.
-    }
-    const std::vector<pid_t> left = children();
-    if (left.empty()) return count;
-    for (const pid_t child : left) {
-      ++count;
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-    }
-  }
-}
+/// The programs that run now, each a Process. They may be started in several threads.
+std::mutex mutex;
+std::set<pid_t> running;
+
+// The OpenCL loader of CUDA's toolkit cuts this variable apart in place when a test uses OpenCL itself, so that a
+// program started afterwards would see the first driver only. This is the variable as it was.
+const std::string opencl_drivers = [] {
+  const char* const drivers = getenv("OCL_ICD_FILENAMES");
+  return std::string(drivers ? drivers : "");
+}();
 
 }  // namespace
 
@@ -96,14 +88,206 @@ std::string Result::text() const {
   return stream.str();
 }
 
+Process::Process(const std::string& name, const std::vector<std::string>& arguments, const RunOptions& options)
+    : options_(options) {
+  const std::string path = name.find('/') == std::string::npos ? bin() + "/" + name : name;
+  if (access(path.c_str(), X_OK) != 0) refused(path);
+  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  const int input = memfd_create("input", MFD_CLOEXEC);
+  int out[2], err[2];
+  if (input < 0 || write(input, options.input.data(), options.input.size()) < 0 || lseek(input, 0, SEEK_SET) != 0) {
+    refused("memfd_create");
+  }
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) refused("pipe2");
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) refused("prctl");
+
+  const std::lock_guard lock(mutex);
+  children_before_ = children();
+  pid_ = cookbook::start_child([&] {  // a test that is killed, for example by ctest, leaves no program behind
+    setpgid(0, 0);
+    // gtest_discover_tests and ctest may ignore it, and an ignored signal stays ignored over exec.
+    signal(SIGINT, SIG_DFL);
+    dup2(input, STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    dup2(options.errors_among_output ? out[1] : err[1], STDERR_FILENO);
+    if (!opencl_drivers.empty()) setenv("OCL_ICD_FILENAMES", opencl_drivers.c_str(), 1);
+    for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
+    const rlimit limit = {options.max_files, options.max_files};
+    if (options.max_files > 0) setrlimit(RLIMIT_NOFILE, &limit);
+    execv(path.c_str(), argv.data());
+    return 127;
+  });
+  running.insert(pid_);
+  setpgid(pid_, pid_);  // in both processes, since either may come first
+  for (const int end : {input, out[1], err[1]}) close(end);
+  outputs_[0] = out[0];
+  outputs_[1] = err[0];
+}
+
+Process::~Process() {
+  if (pid_ > 0) {
+    cookbook::kill_tree(pid_);
+    kill(-pid_, SIGKILL);
+    cookbook::exit_code_of(pid_);
+    const std::lock_guard lock(mutex);
+    running.erase(pid_);
+  }
+  for (const int output : outputs_) {
+    if (output >= 0) close(output);
+  }
+}
+
+/// Reads what has been printed; if nothing has, waits for it, but no longer than `limit`.
+void Process::read_outputs(milliseconds limit) {
+  pollfd pipes[2] = {{outputs_[0], POLLIN, 0}, {outputs_[1], POLLIN, 0}};
+  if (poll(pipes, 2, static_cast<int>(limit.count())) < 0 && errno != EINTR) refused("poll");
+  for (int i = 0; i < 2; ++i) {
+    if (outputs_[i] < 0 || pipes[i].revents == 0) continue;
+    char buffer[1 << 16];
+    const ssize_t count = read(outputs_[i], buffer, sizeof buffer);
+    if (count > 0) texts_[i].append(buffer, static_cast<std::size_t>(count));
+    if (count == 0) close(std::exchange(outputs_[i], -1));
+  }
+}
+
+std::string Process::read_line() {
+  const Clock::time_point end = Clock::now() + options_.limit;
+  for (;;) {
+    if (const std::size_t feed = texts_[0].find('\n', lines_end_); feed != std::string::npos) {
+      const std::size_t begin = std::exchange(lines_end_, feed + 1);
+      return texts_[0].substr(begin, feed - begin);
+    }
+    if (outputs_[0] < 0 || Clock::now() > end) return "";
+    read_outputs(milliseconds(10));
+  }
+}
+
+std::string Process::read_until(const std::string& text) {
+  for (std::size_t before = lines_end_;; before = lines_end_) {
+    const std::string line = read_line();
+    if (lines_end_ == before) break;
+    if (line.find(text) != std::string::npos) return line;
+  }
+  ADD_FAILURE() << "no line with '" << text << "' among\n" << texts_[0] << texts_[1];
+  return "";
+}
+
+std::vector<std::string> Process::lines() const { return lines_of(texts_[0].substr(0, lines_end_)); }
+
+void Process::send_signal(int signal) const {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
+const Result& Process::stop(int signal) {
+  send_signal(signal);
+  return wait();
+}
+
+const Result& Process::wait() {
+  if (result_) return *result_;
+  Result result;
+  const Clock::time_point start = Clock::now();
+  bool interrupted = options_.interrupt_after_ms < 0;
+  bool killed = options_.kill_after_ms < 0;
+  bool ended = false;
+  while (outputs_[0] >= 0 || outputs_[1] >= 0 || !ended) {
+    read_outputs(milliseconds(10));
+    if (ended) continue;
+    if (const auto code = cookbook::exit_code_of(pid_, milliseconds(0))) {
+      ended = true;
+      result.exit_code = *code;
+      // What it left behind may hold the pipes open for ever. On a busy machine it takes time to end by itself.
+      result.leaked_processes = reap_leftovers(std::chrono::seconds(*code == 0 || result.timed_out ? 0 : 10));
+      continue;
+    }
+    const auto passed = Clock::now() - start;
+    if (!interrupted && passed >= milliseconds(options_.interrupt_after_ms)) {
+      interrupted = true;
+      kill(-pid_, SIGINT);
+    }
+    if (!killed && passed >= milliseconds(options_.kill_after_ms)) {
+      killed = true;
+      kill(pid_, SIGKILL);
+    }
+    if (!result.timed_out && passed >= options_.limit) {
+      result.timed_out = true;
+      kill(-pid_, SIGKILL);
+    }
+  }
+  {
+    const std::lock_guard lock(mutex);
+    running.erase(std::exchange(pid_, -1));
+  }
+  result.out = lines_of(texts_[0]);
+  result.err = lines_of(texts_[1]);
+  return result_.emplace(std::move(result));
+}
+
+std::set<pid_t> Process::leftovers() const {
+  const std::lock_guard lock(mutex);
+  std::set<pid_t> left = children();
+  std::erase_if(left, [&](pid_t child) { return children_before_.contains(child) || running.contains(child); });
+  return left;
+}
+
+/// Kills and reaps whatever the program left behind and is still there after `grace`; its orphans' own children come up
+/// in the next round. Returns how many were killed.
+int Process::reap_leftovers(milliseconds grace) const {
+  const Clock::time_point end = Clock::now() + grace;
+  int count = 0;
+  for (std::set<pid_t> left; !(left = leftovers()).empty(); poll(nullptr, 0, 1)) {
+    for (const pid_t child : left) {
+      // An orphan that had ended by itself, between the program's end and now, is no leftover.
+      if (waitpid(child, nullptr, WNOHANG) != 0 || Clock::now() < end) continue;
+      ++count;
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+  return count;
+}
+
+long Process::resident() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::stol(line.substr(6));
+  }
+  throw std::runtime_error("no VmRSS");
+}
+
+double Process::processor_seconds() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream fields(text.substr(text.rfind(')') + 2));  // from the third field on
+  for (int i = 3; i < 14; ++i) fields >> text;
+  long user = 0, system = 0;
+  fields >> user >> system;
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+ServerProcess::ServerProcess(const std::string& name, const std::vector<std::string>& arguments,
+                             const RunOptions& options)
+    : Process(name, arguments, options) {
+  const std::string line = read_line();
+  port = static_cast<unsigned short>(std::stoi(line.substr(line.rfind(':') + 1)));
+}
+
+Result run(const std::string& name, const std::vector<std::string>& arguments, const RunOptions& options) {
+  return Process(name, arguments, options).wait();
+}
+
 std::string bin() { return COOKBOOK_BIN; }
 
 Result run_ranks(int ranks, const std::string& name, const std::vector<std::string>& arguments,
-                 const RunOptions& setting) {
+                 const RunOptions& options) {
   std::vector<std::string> all = {"--quiet", "--allow-run-as-root", "--oversubscribe",
                                   "-n",      std::to_string(ranks), bin() + "/" + name};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  RunOptions ours = setting;
+  RunOptions ours = options;
   // When one rank has failed, mpirun would give the others a second to end by themselves.
   ours.environment.emplace("OMPI_MCA_odls_base_sigkill_timeout", "0");
   // Where libevent, which mpirun is built on, uses epoll, it may write warnings of its own to standard error.
@@ -112,99 +296,10 @@ Result run_ranks(int ranks, const std::string& name, const std::vector<std::stri
   return run("/usr/bin/mpirun", all, ours);
 }
 
-Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const RunOptions& setting) {
+Result run_parts(const std::string& folder, const std::vector<std::string>& arguments, const RunOptions& options) {
   std::vector<std::string> all = {bin()};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return run(std::string(COOKBOOK_RECIPES) + "/" + folder + "/run.sh", all, setting);
-}
-
-namespace {
-
-// The OpenCL loader of CUDA's toolkit cuts this variable apart in place when a test uses OpenCL itself, so that a
-// program started afterwards would see the first driver only. This is the variable as it was.
-const std::string opencl_drivers = [] {
-  const char* const drivers = getenv("OCL_ICD_FILENAMES");
-  return std::string(drivers ? drivers : "");
-}();
-
-}  // namespace
-
-Result run(const std::string& name, const std::vector<std::string>& arguments, const RunOptions& setting) {
-  const std::string path = name.find('/') == std::string::npos ? bin() + "/" + name : name;
-  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) refused("prctl");
-  int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) refused("pipe2");
-  const pid_t child = fork();
-  if (child < 0) refused("fork");
-  if (child == 0) {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed, for example by ctest, leaves no program behind
-    // gtest_discover_tests and ctest may ignore it, and an ignored signal stays ignored over exec.
-    signal(SIGINT, SIG_DFL);
-    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
-    dup2(out[1], STDOUT_FILENO);
-    dup2(err[1], STDERR_FILENO);
-    if (!opencl_drivers.empty()) setenv("OCL_ICD_FILENAMES", opencl_drivers.c_str(), 1);
-    for (const auto& [key, value] : setting.environment) setenv(key.c_str(), value.c_str(), 1);
-    execv(path.c_str(), argv.data());
-    _exit(127);
-  }
-  setpgid(child, child);  // in both processes, since either may come first
-  close(out[1]);
-  close(err[1]);
-
-  Result result;
-  std::string texts[2];
-  pollfd pipes[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
-  const Clock::time_point start = Clock::now();
-  bool interrupted = setting.interrupt_after_ms < 0;
-  bool killed = setting.kill_after_ms < 0;
-  bool ended = false;
-  while (pipes[0].fd >= 0 || pipes[1].fd >= 0 || !ended) {
-    if (poll(pipes, 2, 10) < 0 && errno != EINTR) refused("poll");
-    for (int i = 0; i < 2; ++i) {
-      if (pipes[i].fd < 0 || pipes[i].revents == 0) continue;
-      char buffer[1 << 16];
-      const ssize_t count = read(pipes[i].fd, buffer, sizeof buffer);
-      if (count > 0) {
-        texts[i].append(buffer, static_cast<std::size_t>(count));
-      } else if (count == 0) {
-        pipes[i].fd = -1;
-      }
-    }
-
-    int status = 0;
-    if (!ended && waitpid(child, &status, WNOHANG) == child) {
-      ended = true;
-      result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-      // What it left behind may hold the pipes open for ever. On a busy machine it takes time to end by itself.
-      result.leaked_processes =
-          reap_leftovers(std::chrono::seconds(result.exit_code == 0 || result.timed_out ? 0 : 10));
-    }
-    const auto passed = Clock::now() - start;
-    if (!interrupted && passed >= std::chrono::milliseconds(setting.interrupt_after_ms)) {
-      interrupted = true;
-      kill(-child, SIGINT);
-    }
-    if (!killed && !ended && passed >= std::chrono::milliseconds(setting.kill_after_ms)) {
-      killed = true;
-      kill(child, SIGKILL);
-    }
-    if (!ended && !result.timed_out && passed >= setting.limit) {
-      result.timed_out = true;
-      kill(-child, SIGKILL);
-    }
-  }
-  close(out[0]);
-  close(err[0]);
-  if (result.exit_code == 127 && !std::filesystem::exists(path)) refused(path.c_str());
-  result.out = lines_of(texts[0]);
-  result.err = lines_of(texts[1]);
-  return result;
+  return run(std::string(COOKBOOK_RECIPES) + "/" + folder + "/run.sh", all, options);
 }
 
 }  // namespace test_support

@@ -1,11 +1,15 @@
-/// Running a recipe from a test, and reading what it printed.
+/// Running a recipe's program from a test: to its end, or beside the test, which reads its lines and sends it signals.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,26 +38,103 @@ struct Result {
 };
 
 struct RunOptions {
-  std::map<std::string, std::string> environment = {};  ///< added to the test's own
-  std::chrono::milliseconds limit = std::chrono::seconds(30);
+  std::map<std::string, std::string> environment = {};         ///< added to the test's own
+  std::chrono::milliseconds limit = std::chrono::seconds(30);  ///< for its end, and for each line that is awaited
   int interrupt_after_ms = -1;  ///< if not negative, the program's process group gets SIGINT after this time, as Ctrl-C
   int kill_after_ms = -1;       ///< if not negative, the program alone gets SIGKILL after this time
+  std::string input = {};       ///< what it reads from standard input
+  bool errors_among_output = false;  ///< as a shell's 2>&1: lines of standard error are among those of standard output
+  rlim_t max_files = 0;              ///< if not 0, it gets no more file descriptors than that
 };
 
-/// Runs the executable `name` of the build (or, with a slash in it, of that path) with `arguments`; standard input is
-/// empty. Throws std::system_error if it cannot be started.
-Result run(const std::string& name, const std::vector<std::string>& arguments = {}, const RunOptions& setting = {});
+/// A program that runs beside the test, in a process group of its own. Several can run at a time. It must not write
+/// more than a pipe holds (64 KiB) while the test neither reads lines nor waits.
+class Process {
+ public:
+  /// Starts the executable `name` of the build (or, with a slash in it, of that path). Throws std::system_error if
+  /// there is none.
+  explicit Process(const std::string& name, const std::vector<std::string>& arguments = {},
+                   const RunOptions& options = {});
+  /// Kills it and all that it has started, if it still runs.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }  ///< -1 when its end has been waited for
+
+  /// The next line of its standard output; empty at the end, or if none comes within the limit.
+  std::string read_line();
+
+  /// Reads on up to a line with `text`, and returns that one; empty, and a failure of the test, if none comes.
+  std::string read_until(const std::string& text);
+
+  /// The lines of its standard output that were read so far.
+  std::vector<std::string> lines() const;
+
+  /// Sends a signal to it alone. Of no effect when its end has been waited for.
+  void send_signal(int signal) const;
+
+  /// Reads all that it still prints, waits for its end, and kills it at the limit. What it has left behind is ended,
+  /// too: processes that have become children of the test since it was started, other than a Process. So start no other
+  /// child meanwhile. The same result when it is called again.
+  const Result& wait();
+
+  /// send_signal() and wait().
+  const Result& stop(int signal);
+
+  /// Its resident memory in KiB, by /proc.
+  long resident() const;
+
+  /// The seconds of processor time that it has used, by /proc.
+  double processor_seconds() const;
+
+ private:
+  void read_outputs(std::chrono::milliseconds limit);
+  std::set<pid_t> leftovers() const;
+  int reap_leftovers(std::chrono::milliseconds grace) const;
+
+  RunOptions options_;
+  std::set<pid_t> children_before_;
+  pid_t pid_ = -1;
+  int outputs_[2] = {-1, -1};  ///< standard output and standard error; -1: at its end
+  std::string texts_[2];
+  std::size_t lines_end_ = 0;  ///< where the lines end that read_line() has returned
+  std::optional<Result> result_;
+};
+
+/// A server, which prints its port after the last colon of its first line.
+class ServerProcess : public Process {
+ public:
+  /// Starts it and waits for that line.
+  explicit ServerProcess(const std::string& name, const std::vector<std::string>& arguments = {},
+                         const RunOptions& options = {});
+
+  unsigned short port = 0;
+};
+
+/// Runs a program as Process does, to its end.
+Result run(const std::string& name, const std::vector<std::string>& arguments = {}, const RunOptions& options = {});
 
 /// Runs the executable `name` of the build as so many ranks, under mpirun. They measure in one round, unless the
-/// environment of the setting says otherwise (COOKBOOK_ROUNDS).
+/// environment of the options says otherwise (COOKBOOK_ROUNDS).
 Result run_ranks(int ranks, const std::string& name, const std::vector<std::string>& arguments = {},
-                 const RunOptions& setting = {});
+                 const RunOptions& options = {});
 
 /// Runs the run.sh of a recipe of several programs; `folder` is as in "05_distributed/task_queue".
 Result run_parts(const std::string& folder, const std::vector<std::string>& arguments = {},
-                 const RunOptions& setting = {});
+                 const RunOptions& options = {});
 
 /// The folder of the build's executables.
 std::string bin();
+
+/// How many times as much memory a program may need as it does without a sanitizer. AddressSanitizer keeps what has
+/// been freed for a while, up to 256 MB.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr long memory_factor = 1000;
+#elif defined(__SANITIZE_THREAD__)
+constexpr long memory_factor = 8;
+#else
+constexpr long memory_factor = 1;
+#endif
 
 }  // namespace test_support

@@ -2,12 +2,24 @@
 
 #include "support/run.hpp"
 
+#include <gtest/gtest-spi.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cookbook/process.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::Process;
 using test_support::run;
+using test_support::ServerProcess;
+
+void wait_until_stopped(pid_t child) {
+  siginfo_t event{};
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child), &event, WSTOPPED | WNOWAIT), 0);
+}
 
 TEST(run, gives_exit_code_and_both_outputs) {
   const auto result = run("run_test_child", {"echo", "hello"}, {.environment = {{"ODD_VARIABLE", "value"}}});
@@ -47,10 +59,79 @@ TEST(run, interrupts_as_a_terminal_does) {
 
 TEST(run, reads_more_than_a_pipe_holds) { EXPECT_EQ(run("run_test_child", {"much"}).out.size(), 100'000U); }
 
+TEST(run, gives_it_its_input) {
+  EXPECT_THAT(run("/bin/cat", {}, {.input = "one\ntwo\n"}).out, testing::ElementsAre("one", "two"));
+  EXPECT_THAT(run("/bin/cat").out, testing::IsEmpty());
+}
+
+TEST(run, reads_errors_among_the_output_if_asked) {
+  const auto result = run("run_test_child", {"both_outputs"}, {.errors_among_output = true});
+  EXPECT_THAT(result.out, testing::ElementsAre("before", "message", "after"));
+  EXPECT_THAT(result.err, testing::IsEmpty());
+}
+
+TEST(run, gives_no_more_files_than_asked) {
+  EXPECT_THAT(run("/bin/sh", {"-c", "ulimit -n"}, {.max_files = 24}).out, testing::ElementsAre("24"));
+}
+
 TEST(run, captures_from_lines) {
   EXPECT_EQ(run("run_test_child", {"much"}).captures("^line (99998|99999)$"),
             (std::vector<std::string>{"99998", "99999"}));
 }
+
+TEST(process, is_read_beside_the_test_and_then_to_its_end) {
+  Process process("/bin/sh", {"-c", "echo one; echo two; echo three; read nothing; kill -STOP $$; echo four; exit 6"});
+  EXPECT_EQ(process.read_line(), "one");
+  EXPECT_EQ(process.read_until("re"), "three");
+  EXPECT_THAT(process.lines(), testing::ElementsAre("one", "two", "three"));
+  EXPECT_GT(process.resident(), 0);
+  EXPECT_GE(process.processor_seconds(), 0);
+  wait_until_stopped(process.pid());
+  process.send_signal(SIGCONT);
+  EXPECT_EQ(process.wait().exit_code, 6) << process.wait().text();
+  EXPECT_THAT(process.wait().out, testing::ElementsAre("one", "two", "three", "four"));
+  EXPECT_EQ(process.pid(), -1);
+  process.send_signal(SIGKILL);  // to nobody
+  EXPECT_EQ(process.read_line(), "four");
+  EXPECT_EQ(process.read_line(), "");
+}
+
+TEST(process, does_not_wait_longer_for_a_line_than_the_limit) {
+  Process process("run_test_child", {"wait"}, {.limit = 200ms});
+  EXPECT_EQ(process.read_line(), "waiting");
+  EXPECT_EQ(process.read_line(), "");
+  EXPECT_EQ(process.stop(SIGTERM).exit_code, -SIGTERM);
+}
+
+TEST(process, says_that_an_awaited_line_does_not_come) {
+  EXPECT_NONFATAL_FAILURE(
+      Process("run_test_child", {"echo", "hello"}, {.environment = {{"ODD_VARIABLE", "value"}}}).read_until("good-bye"),
+      "no line with 'good-bye'");
+}
+
+TEST(process, another_program_and_an_older_child_are_not_left_behind_by_one_that_ends) {
+  const pid_t older = cookbook::start_child([] { pause(); });
+  Process beside("run_test_child", {"wait"});
+  EXPECT_EQ(beside.read_line(), "waiting");
+  EXPECT_EQ(run("run_test_child", {"orphan"}, {.limit = 5s}).leaked_processes, 1);
+  EXPECT_EQ(cookbook::exit_code_of(older, 0ms), std::nullopt);
+  kill(older, SIGTERM);
+  EXPECT_EQ(cookbook::exit_code_of(older), -SIGTERM);
+  EXPECT_EQ(beside.stop(SIGTERM).exit_code, -SIGTERM);
+}
+
+TEST(process, is_killed_with_its_children_when_the_object_goes) {
+  pid_t id = -1;
+  {
+    Process process("run_test_child", {"family"});
+    EXPECT_EQ(process.read_line(), "waiting");
+    id = process.pid();
+  }
+  EXPECT_EQ(kill(id, 0), -1);
+  EXPECT_EQ(run("/bin/true").leaked_processes, 0);
+}
+
+TEST(server, says_its_port) { EXPECT_EQ(ServerProcess("/bin/echo", {"listens at 127.0.0.1:1234"}).port, 1234); }
 
 TEST(run, says_that_a_program_does_not_exist) { EXPECT_THROW(run("no_such_program"), std::system_error); }
 

@@ -13,6 +13,13 @@ int main(int, char** argv) {
     return 5;
   }
   if (habit == "abort") std::abort();
+  if (habit == "both_outputs") {
+    std::puts("before");
+    std::fflush(stdout);
+    std::fputs("message\n", stderr);
+    std::puts("after");
+    return 0;
+  }
   if (habit == "orphan" && fork() != 0) {
     std::puts("the parent has gone");
     return 0;

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """What the scripts make, and what they refuse."""
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import json
 import pathlib
@@ -11,21 +9,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-HERE = pathlib.Path(__file__).resolve().parent
-SCRIPTS = HERE.parent.parent / "scripts"
-sys.path[:0] = [str(HERE), str(SCRIPTS)]
-import check_recipe  # noqa: E402
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
 import cookbook  # noqa: E402
-
-
-def script(name):
-    """A script without ending, as a module."""
-    loader = importlib.machinery.SourceFileLoader(name, str(SCRIPTS / name))
-    sys.dont_write_bytecode = True
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
+from cookbook import bench, build, complete, index, mutate, new, page, recipe, test  # noqa: E402
+from cookbook.command import Problem  # noqa: E402
 
 
 class Case(unittest.TestCase):
@@ -43,23 +33,25 @@ class Case(unittest.TestCase):
 
 class NewRecipe(Case):
     def test_every_kind_has_a_page_whose_structure_and_excerpt_are_right(self):
-        new_recipe = script("new_recipe")
-        for kind in new_recipe.KINDS:
+        for kind in new.KINDS:
             name = f"new_{kind}"
             self.write("chapters/02_threads/THE_BOOK.md", "# The book's programs\n")
             self.write("chapters/02_threads/README.md", "# Threads\n")
-            new_recipe.write_all("02_threads", name, kind, bench=kind in ("plain", "mpi"))
-            recipe = next(recipe for recipe in cookbook.recipes() if recipe.name == name)
-            page = recipe.page.read_text()
-            self.assertEqual(list(check_recipe.structure_faults(page, recipe.folder)), [], kind)
-            self.assertEqual(list(check_recipe.excerpt_faults(page, [path.read_text() for path in recipe.sources()])), [], kind)
-            for source in (path for path in recipe.sources() if path.suffix in (".cpp", ".cu")):
-                self.assertTrue(cookbook.head_field(source, "Compile"), source)
+            new.write_all("02_threads", name, kind, bench=kind in ("plain", "mpi"))
+            made = recipe.find(name)
+            self.assertEqual(made.launcher, {"mpi": "mpi 4", "script": "script"}.get(kind, "plain"))
+            text = made.page.read_text()
+            self.assertEqual(list(page.structure_faults(text, made.folder)), [], kind)
+            self.assertEqual(list(page.excerpt_faults(text, [path.read_text() for path in made.sources()])), [], kind)
+            for source in made.sources(recipe.PROGRAMS):
+                self.assertTrue(recipe.head_field(source, "Compile"), source)
+                self.assertEqual(list(page.check_faults(source)), [])
                 self.assertNotRegex(source.read_text(), r"\{(title|name|chapter)\}")
 
     def test_what_it_refuses(self):
-        for arguments in ([], ["02_threads"], ["threads", "x"], ["02_threads", "X"], ["--kind", "odd", "02_threads", "x"],
-                          ["02_threads", "lock"], ["--kind", "cuda", "02_threads", "x"]):
+        for arguments in ([], ["02_threads"], ["threads", "x"], ["02_threads", "X"],
+                          ["--kind", "odd", "02_threads", "x"], ["02_threads", "lock"],
+                          ["--kind", "cuda", "02_threads", "x"]):
             done = subprocess.run([SCRIPTS / "new_recipe", *arguments], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertTrue(done.stderr, arguments)
@@ -72,7 +64,7 @@ class Mutations(Case):
         self.write("chapters/02_threads/CMakeLists.txt", "recipe(first)\n")
         self.write("chapters/02_threads/first/first.cpp", "void f() {\n  lock();\n  work();\n  work();\n}\n")
         self.write("tests/02_threads/mutations.toml", text)
-        return list(script("mutate").faults_of_lists())
+        return list(mutate.faults_of_lists())
 
     def test_a_list_that_fits(self):
         self.assertEqual(self.faults(), [])
@@ -88,16 +80,111 @@ class Mutations(Case):
         self.assertTrue(self.faults(file="second.cpp"))
         self.faults()
         self.write("tests/02_threads/mutations.toml", "[[second]]\nfile = 'x'\nold = 'a'\nnew = 'b'\nwhy = 'c'\n")
-        self.assertTrue(list(script("mutate").faults_of_lists()))
+        self.assertTrue(list(mutate.faults_of_lists()))
+
+
+    def test_a_shared_header_concerns_the_recipes_that_include_it(self):
+        self.faults()
+        names = ("first", "second", "third", "fourth")
+        self.write("chapters/02_threads/CMakeLists.txt", "".join(f"recipe({name})\n" for name in names))
+        self.write("chapters/02_threads/inner.hpp", "")
+        self.write("chapters/02_threads/outer.hpp", '#include "inner.hpp"\n')
+        self.write("chapters/02_threads/second/second.cpp", '#include "outer.hpp"\n')
+        self.write("tests/02_threads/third_test.cpp", '#include "02_threads/inner.hpp"\n')
+        self.write("chapters/02_threads/fourth/fourth.cpp", "#include <inner.hpp>\n")
+        first = recipe.find("first")
+        self.assertEqual([one.name for one in mutate.users(first, "../inner.hpp")], ["first", "second", "third"])
+        self.assertEqual([one.name for one in mutate.users(first, "first.cpp")], ["first"])
+
+    def test_the_time_limit_is_named_and_any_other_failure_goes_before_it(self):
+        copy = mock.Mock(preset="default")
+        report = ("  7 - a.b (Failed)\nThe following tests FAILED:\n"
+                  "\t  1 - t.first (Timeout)\n\t  3 - t.none (Not Run)\n")
+        for text, expected in ((report, "the time limit of t.first"), (report + "\t  2 - t.z (Failed)\n", "t.z")):
+            copy.run.return_value = mock.Mock(code=8, text=text)
+            self.assertEqual(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]), expected)
+        copy.run.return_value = mock.Mock(code=0, text="")
+        self.assertIsNone(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]))
+
+
+class Model(Case):
+    def test_what_cmake_lists(self):
+        self.write("chapters/02_threads/CMakeLists.txt",
+                   "# recipe(none)\nrecipe(first NEEDS tbb\n  boost USES podman)\n"
+                   "recipe(second RUN mpi 4 PITFALLS a b)\n")
+        self.write("chapters/02_threads/second/second_bench.cpp", "")
+        first, second = recipe.recipes()
+        self.assertEqual((first.name, first.needs), ("first", ["tbb", "boost"]))
+        self.assertEqual((first.uses, first.launcher), (["podman"], "plain"))
+        self.assertEqual((second.launcher, second.pitfalls, second.bench), ("mpi 4", ["a", "b"], "second_bench"))
+        self.assertEqual(second.command(self.root, "a", ["-x"])[-3:], ["4", str(self.root / "bin" / "a"), "-x"])
+        with self.assertRaisesRegex(Problem, "did you mean first"):
+            recipe.find("firsd")
+
+    def test_an_argument_that_recipe_does_not_have(self):
+        self.write("chapters/02_threads/CMakeLists.txt", "recipe(first NEED tbb)\n")
+        with self.assertRaisesRegex(Problem, "NEED"):
+            recipe.recipes()
+
+    def test_what_decides_in_a_failed_build(self):
+        lines = ["In file included from x.hpp:1:", "/usr/include/c++/12/thread:1:2: note: x",
+                 "/usr/include/c++/12/x: required from here",
+                 "/x/chapters/02_threads/lock/lock.cpp:9:3:   required from here",
+                 "/usr/include/c++/12/y.h:7:2: error: assertion failed", "ld: lock.o: undefined reference to `f()'",
+                 "ld: lock.o: undefined reference to `f()'", "ninja: build stopped"]
+        self.assertEqual(build.decisive_lines("\n".join(lines)), [lines[3], lines[4], lines[5]])
+        with self.assertRaisesRegex(Problem, r"(?s)^trying failed\na: error: b\n.*noise\na: error: b"):
+            build.step(["sh", "-c", "echo noise; echo 'a: error: b'; exit 1"], "trying")
+
+
+class Commands(unittest.TestCase):
+    def test_names_of_recipes_and_chapters_and_options_for_ctest(self):
+        self.assertEqual(test.split(["--preset", "tsan", "lock", "--repeat", "5", "-R", "page", "--timing"]),
+                         (["--preset", "tsan", "lock", "--repeat", "5"], ["-R", "page", "--timing"]))
+        self.assertEqual([one.name for one in test.chosen(["lock"])], ["lock"])
+        for name in ("02_threads", "threads"):
+            self.assertEqual({one.chapter for one in test.chosen([name])}, {"02_threads"})
+        with self.assertRaisesRegex(Problem, "lock"):
+            test.chosen(["lokc"])
+
+    def test_each_says_what_it_takes_and_refuses_what_it_does_not(self):
+        for name in complete.COMMANDS:
+            done = subprocess.run([SCRIPTS / name, "--help"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+            if name == "test":  # it would go to ctest
+                continue
+            words = ["--no-such-option", *{"new_recipe": ["02_threads", "x"]}.get(name, [])]
+            done = subprocess.run([SCRIPTS / name, *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertRegex(done.stderr, rf"^scripts/{name}: [^\n]*no-such-option[^\n]*\n$")
+
+    def test_bash_completes_options_commands_and_names(self):
+        for words, expected in (("run loc", "lock lock_free_stack"), ("exercise hi", "hint"),
+                                ("exercise hint lock_r", "lock_race"), ("bench --j", "--json"),
+                                ("test 02", "02_threads"), ("setup --w", "--with-test-dependencies"),
+                                ("new_recipe --kind", "--kind")):
+            text = f"source {SCRIPTS}/completion.bash; COMP_WORDS=({SCRIPTS}/{words}); " \
+                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cookbook; echo ${COMPREPLY[@]}"
+            done = subprocess.run(["bash", "-c", text], capture_output=True, text=True)
+            self.assertEqual(done.stdout.strip(), expected, (words, done.stderr))
+
+    def test_what_run_refuses(self):
+        for words, part in ((["--no-setup", "lokc"], "lock"), (["--all", "x"], "takes nothing more"),
+                            ([], "which recipe")):
+            done = subprocess.run([SCRIPTS / "run", *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(part, done.stderr)
 
 
 class Index(Case):
-    PAGE = "# First\n\nIt is the first.\n\n| Python | C++ |\n|---|---|\n| `threading.Lock` | `std::mutex m;` or `pthread_mutex_t` |\n"
+    PAGE = "# First\n\nIt is the first.\n\n| Python | C++ |\n|---|---|\n" \
+           "| `threading.Lock` | `std::mutex m;` or `pthread_mutex_t` |\n"
 
     def test_leads_from_both_columns_to_the_recipe(self):
         self.write("chapters/02_threads/CMakeLists.txt", "recipe(first)\n")
-        self.write("chapters/02_threads/first/README.md", self.PAGE + "\n| other | table |\n|---|---|\n| `a` | `std::b` |\n")
-        text = script("update_index").index(cookbook.recipes())
+        other = "\n| other | table |\n|---|---|\n| `a` | `std::b` |\n"
+        self.write("chapters/02_threads/first/README.md", self.PAGE + other)
+        text = index.index(recipe.recipes())
         link = "[first](02_threads/first/README.md)"
         for entry in ("threading.Lock", "std::mutex", "pthread_mutex_t"):
             self.assertIn(f"- `{entry}`: {link}", text)
@@ -145,7 +232,6 @@ class Bench(Case):
             self.assertRegex(done.stderr, re.compile("scripts/bench: "))
 
     def test_prints_a_table_with_its_comparisons(self):
-        bench = script("bench")
         record = {"recipe": "x_bench", "table": "sums", "row": "ours", "unit": "GB/s", "median": 4, "lowest": 3,
                   "highest": 5, "runs": 9, "compared": {"vs tbb": 1.25, "of read": None}, "machine": "a machine"}
         with contextlib.redirect_stdout(io.StringIO()) as out:

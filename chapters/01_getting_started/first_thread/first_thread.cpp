@@ -1,64 +1,78 @@
 // A first thread
 //
-// main starts a thread that greets ten times, with a pause after each greeting. The call that starts the thread returns
-// at once, and main goes on: it prints its last line while the thread is still greeting. Then main joins the thread,
-// that is, it waits until the thread has ended. Without that the checks would come too early.
+// main lets greet() greet three times, with a pause after each greeting, and has something else to do as well. First it
+// calls greet() as a function, and has to wait for it. Then it starts a thread that runs greet(), and goes on at once:
+// both happen at the same time. The times at the beginning of the lines show who waits for whom.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/first_thread/first_thread.cpp common/cookbook/*.cpp -lfmt -pthread -o first_thread
 // Run:     first_thread [--greetings N] [--pause-ms N]
 
 #include <algorithm>
 #include <chrono>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 
 namespace {
 
-const std::string greeting = "Hello Parallel C++ CookBook!!";
+using std::chrono::milliseconds;
 
-/// What the thread does. It notes each line that it prints in `printed`.
-void greet(int greetings, std::chrono::milliseconds pause, std::vector<std::string>& printed) {
-  const auto print = [&](const std::string& line) {
-    cookbook::println("{}", line);
-    printed.push_back(line);
-  };
-  print("Thread Starting");
-  for (int i = 0; i < greetings; ++i) {
-    print(greeting);
-    std::this_thread::sleep_for(pause);
-  }
-  print("Thread Ended");
+/// Prints a line with the time since `watch` was made.
+void say(const cookbook::Stopwatch& watch, std::string_view who, std::string_view what) {
+  cookbook::println("{:6.0f} ms  {:<8}{}", watch.seconds() * 1000, who, what);
 }
 
-/// Starts the thread and returns at once. The thread goes on after this call has ended, so it gets copies of
-/// `greetings` and `pause`, which end with the call, and a reference to `printed`, which belongs to the caller.
-std::jthread start_greeting(int greetings, std::chrono::milliseconds pause, std::vector<std::string>& printed) {
-  return std::jthread([greetings, pause, &printed] { greet(greetings, pause, printed); });
+/// Greets, and notes for each greeting which thread it came from.
+void greet(std::string_view who, int greetings, milliseconds pause, std::vector<std::thread::id>& from,
+           cookbook::Stopwatch watch) {
+  for (int i = 0; i < greetings; ++i) {
+    say(watch, who, "Hello Parallel C++ CookBook!!");
+    from.push_back(std::this_thread::get_id());
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+/// Starts a thread that greets, and returns at once. The thread goes on after this call has ended, so it gets copies of
+/// `greetings`, `pause` and `watch`, which end with the call, and a reference to `from`, which belongs to the caller.
+std::jthread start_greeting(int greetings, milliseconds pause, std::vector<std::thread::id>& from,
+                            cookbook::Stopwatch watch) {
+  return std::jthread([=, &from] { greet("thread", greetings, pause, from, watch); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int greetings = 10, pause_ms = 50;
+  int greetings = 3, pause_ms = 50;
   cookbook::Options options("Start a thread that greets while main goes on");
-  options.add("greetings", greetings, "how often the thread greets", 0, 10'000);
+  options.add("greetings", greetings, "how often it greets", 1, 10'000);
   options.add("pause-ms", pause_ms, "pause after each greeting, in milliseconds", 0, 60'000);
   options.parse(argc, argv);
+  const milliseconds pause(pause_ms);
 
-  std::vector<std::string> printed;  // by the thread; main may read it after join()
-  cookbook::println("Process Started");
-  std::jthread thread = start_greeting(greetings, std::chrono::milliseconds(pause_ms), printed);
-  cookbook::println("Process Ended");  // stands for what main does meanwhile
-  thread.join();                       // waits until the thread has ended
+  cookbook::println("greet() called as a function:");
+  std::vector<std::thread::id> from_call;
+  const cookbook::Stopwatch first;
+  greet("main", greetings, pause, from_call, first);
+  say(first, "main", "goes on");
 
+  cookbook::println("greet() run by a thread:");
+  std::vector<std::thread::id> from_thread;  // main may read it after join()
+  const cookbook::Stopwatch second;
+  std::jthread thread = start_greeting(greetings, pause, from_thread, second);
+  say(second, "main", "goes on");  // here main could do something else
+  thread.join();                   // waits until the thread has ended
+  say(second, "main", "join() has returned");
+
+  const std::thread::id main_thread = std::this_thread::get_id();
   cookbook::Checks checks;
-  checks.equal("the thread's first line", printed.empty() ? "" : printed.front(), "Thread Starting");
-  checks.equal("greetings", std::count(printed.begin(), printed.end(), greeting), greetings);
-  checks.equal("the thread's last line", printed.empty() ? "" : printed.back(), "Thread Ended");
+  checks.equal("greetings of main, when called", std::count(from_call.begin(), from_call.end(), main_thread),
+               greetings);
+  checks.equal("greetings of the thread, after join()", from_thread.size(), std::size_t(greetings));
+  checks.equal("of these, from main", std::count(from_thread.begin(), from_thread.end(), main_thread), 0);
   return checks.exit_code();
 }

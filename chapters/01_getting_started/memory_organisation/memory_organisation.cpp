@@ -1,9 +1,9 @@
 // Memory organisation
 //
-// The variable i is 10. Somebody else stores 11 in it: does this program see that? Yes, if that was a thread, because
-// threads share all memory of their process. No, if it was a child process, because that has a copy of the memory. Yes
-// again, if both processes use memory that was mapped as shared before the fork, or if the child sends its value as a
-// message.
+// The variable i is 10, and somebody else stores 11 in it. Does this program see that? A thread does it, a child
+// process does it, a child process does it in memory that both have mapped, and a child process sends its value as a
+// message. Each prints the address and the value of the i that it has. Look at the child process: the same address,
+// another value.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_organisation/memory_organisation.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_organisation
 // Run:     memory_organisation [--value N]
@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
@@ -21,6 +23,9 @@
 #include "cookbook/print.hpp"
 
 namespace {
+
+/// Prints which i somebody has.
+void report(std::string_view who, const int& i) { cookbook::println("  {:<14}i at {} is {}", who, fmt::ptr(&i), i); }
 
 /// Starts a child process, which runs `work` and ends. Returns its process id.
 template <typename Work>
@@ -43,7 +48,11 @@ void wait_for(pid_t child) {
 
 int after_a_thread(int value) {
   int i = 10;
-  std::jthread([&] { i = value; }).join();
+  std::jthread([&] {
+    i = value;
+    report("the thread", i);
+  }).join();
+  report("this program", i);
   return i;
 }
 
@@ -51,8 +60,9 @@ int after_a_child(int value) {
   int i = 10;
   wait_for(start_child([&] {
     i = value;  // the child's own i
-    cookbook::println("in the child, i is {}", i);
+    report("the child", i);
   }));
+  report("this program", i);
   return i;
 }
 
@@ -62,7 +72,11 @@ int after_a_child_with_mapped_memory(int value) {
   if (memory == MAP_FAILED) cookbook::exit_with_errno("mmap");
   int& i = *static_cast<int*>(memory);
   i = 10;
-  wait_for(start_child([&] { i = value; }));
+  wait_for(start_child([&] {
+    i = value;
+    report("the child", i);
+  }));
+  report("this program", i);
   const int seen = i;
   check(munmap(memory, sizeof(int)), "munmap");
   return seen;
@@ -74,10 +88,12 @@ int after_a_message(int value) {
   check(pipe(ends), "pipe");
   const pid_t child = start_child([&] {
     i = value;
+    report("the child", i);
     check(write(ends[1], &i, sizeof i), "write");
   });
   close(ends[1]);  // or read would wait for ever if the child ended without a message
   if (check(read(ends[0], &i, sizeof i), "read") != sizeof i) i = -1;  // waits for the message, and stores it in i
+  report("this program", i);
   wait_for(child);
   close(ends[0]);
   return i;
@@ -91,10 +107,17 @@ int main(int argc, char** argv) {
   options.add("value", value, "what the others store in i", -1'000'000, 1'000'000);
   options.parse(argc, argv);
 
+  std::vector<int> seen;
+  cookbook::println("a thread stores {} in i:", value);
+  seen.push_back(after_a_thread(value));
+  cookbook::println("a child process stores {} in i:", value);
+  seen.push_back(after_a_child(value));
+  cookbook::println("a child process stores {} in i, which is in mapped memory:", value);
+  seen.push_back(after_a_child_with_mapped_memory(value));
+  cookbook::println("a child process stores {} in i, and sends it as a message:", value);
+  seen.push_back(after_a_message(value));
+
   cookbook::Checks checks;
-  checks.equal("i after a thread has stored to it", after_a_thread(value), value);
-  checks.equal("i after a child process has stored to its copy", after_a_child(value), 10);
-  checks.equal("i after a child process has stored to mapped memory", after_a_child_with_mapped_memory(value), value);
-  checks.equal("i after a child process has sent its value", after_a_message(value), value);
+  checks.equal("i in this program after each of the four", seen, {value, 10, value, value});
   return checks.exit_code();
 }

@@ -1,9 +1,8 @@
 // System report
 //
-// What this machine and this build can do: the first program to start, and the one to come back to when something is
-// missing. It is not linked with the libraries that it looks for, because then it could not start without them. It
-// asks the system for each of them while it runs, with dlopen. Which recipes were built stands in the list that
-// configure wrote. What the machine has, hwloc knows.
+// Prints what this machine and this build have, and what each part is needed for: processors, caches, libraries,
+// devices, and how many recipes of each chapter were built. It is not linked with the libraries that it looks for,
+// because then it could not start without them. It asks the system for each of them while it runs, with dlopen.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/system_report/system_report.cpp common/cookbook/*.cpp -lhwloc -lfmt -pthread -o system_report
 // Run:     system_report [--manifest FILE]
@@ -18,8 +17,10 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cookbook/affinity.hpp"
@@ -35,10 +36,13 @@
 
 namespace {
 
-void row(const std::string& name, const std::string& value) { cookbook::println("{:<20}{}", name, value); }
+void row(std::string_view name, std::string_view needed_for, const std::string& value) {
+  cookbook::println("{:<19} {:<31} {}", name, needed_for, value);
+}
 
 void report_machine() {
-  row("processor", fmt::format("{}; this program may use {}", cookbook::machine(), cookbook::allowed_processors()));
+  row("processor", "all that runs at the same time",
+      fmt::format("{}; this program may use {}", cookbook::machine(), cookbook::allowed_processors()));
   hwloc_topology_t machine;  // of objects: processors, the caches around each of them, nodes of memory
   if (hwloc_topology_init(&machine) != 0 || hwloc_topology_load(machine) != 0) cookbook::exit_with_errno("hwloc");
   std::vector<std::string> caches;  // for data, from the first hardware thread (PU) outwards, from parent to parent
@@ -46,10 +50,10 @@ void report_machine() {
     if (!hwloc_obj_type_is_dcache(object->type)) continue;
     caches.push_back(fmt::format("level {} {} KiB", object->attr->cache.depth, object->attr->cache.size >> 10));
   }
-  row("caches", caches.empty() ? "not known" : fmt::format("{}", fmt::join(caches, ", ")));
+  row("caches", "data that is used again", caches.empty() ? "not known" : fmt::format("{}", fmt::join(caches, ", ")));
   const double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
   const int nodes = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
-  row("memory", fmt::format("{:.1f} GiB in {} NUMA node(s)", bytes / (1 << 30), nodes));
+  row("memory", "large data", fmt::format("{:.1f} GiB in {} NUMA node(s)", bytes / (1 << 30), nodes));
   hwloc_topology_destroy(machine);
 }
 
@@ -71,27 +75,35 @@ long files_in(const char* folder) {
 
 void report_libraries() {
 #ifdef BOOST_LIB_VERSION  // defined by boost/version.hpp, if that was there
-  row("Boost's headers", BOOST_LIB_VERSION);
+  row("Boost's headers", "queues, servers (02 to 05, 07)", BOOST_LIB_VERSION);
 #else
-  row("Boost's headers", "not found");
+  row("Boost's headers", "queues, servers (02 to 05, 07)", "not found");
 #endif
-  row("oneTBB", library("libtbb.so.12"));
-  row("Open MPI", library("libmpi.so.40"));
-  row("RabbitMQ's client", library("librabbitmq.so.4"));
-  row("NVIDIA's driver", fmt::format("{}, devices: {}", library("libcuda.so.1"), files_in("/proc/driver/nvidia/gpus")));
-  row("OpenCL's loader", fmt::format("{}, drivers: {}", library("libOpenCL.so.1"), files_in("/etc/OpenCL/vendors")));
+  row("oneTBB", "parallel loops (not 03, 07)", library("libtbb.so.12"));
+  row("Open MPI", "messages (03, 05, 06)", library("libmpi.so.40"));
+  row("RabbitMQ's client", "queues of tasks (05)", library("librabbitmq.so.4"));
+  row("NVIDIA's driver", "running CUDA (06, 08)",
+      fmt::format("{}, devices: {}", library("libcuda.so.1"), files_in("/proc/driver/nvidia/gpus")));
+  row("OpenCL's loader", "running OpenCL (08)",
+      fmt::format("{}, drivers: {}", library("libOpenCL.so.1"), files_in("/etc/OpenCL/vendors")));
 }
 
 void report_chapters(const std::filesystem::path& manifest) {
   std::map<std::string, Chapter> chapters = read_manifest(manifest);
-  for (const char* folder : {"01_getting_started", "02_threads", "03_processes", "04_async", "05_distributed", "06_gpu",
-                             "07_cloud", "08_heterogeneous"}) {
+  for (const auto& [folder, subject] : {std::pair{"01_getting_started", "machines, first programs"},
+                                        {"02_threads", "several threads in one process"},
+                                        {"03_processes", "several processes, MPI"},
+                                        {"04_async", "event loops, coroutines"},
+                                        {"05_distributed", "programs on several machines"},
+                                        {"06_gpu", "CUDA"},
+                                        {"07_cloud", "services, containers"},
+                                        {"08_heterogeneous", "OpenCL"}}) {
     const Chapter& chapter = chapters[folder];  // with 0 recipes if the list does not have it
     std::string state = fmt::format("{} of {} recipes built", chapter.built, chapter.recipes);
     for (const auto& [packages, recipes] : chapter.missing) {
       state += fmt::format(", missing: {} ({})", packages, fmt::join(recipes, ", "));
     }
-    row(folder, state);
+    row(folder, subject, state);
   }
 }
 
@@ -115,6 +127,7 @@ int main(int argc, char** argv) {
     cookbook::print_error("there is no " + manifest + "; cmake --preset default makes it");
     return 2;
   }
+  row("what", "needed for", "on this machine");
   report_machine();
   report_libraries();
   report_chapters(manifest);

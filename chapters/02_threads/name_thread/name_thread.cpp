@@ -1,19 +1,20 @@
 // Name a thread
 //
-// Three threads run the same function, each under a name of its own. They read the name and print it. Main reads all
-// names from the files in which ps, top and debuggers find them too. Then the program shows what a thread is called
-// that nobody has named, and that a name can have 15 characters and no more.
+// Three threads exist at the same time, and main reads what the system calls them, from the files in which ps, top and
+// debuggers find it too. Without names all three are called like the program. With names they can be told apart, unless
+// the names are too long: then the system refuses them, and nobody notices who does not look.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/name_thread/name_thread.cpp common/cookbook/*.cpp -lfmt -pthread -o name_thread
 // Run:     name_thread [--work-ms N]
 
-#include <cerrno>
+#include <unistd.h>
+
 #include <chrono>
-#include <filesystem>
+#include <cstring>
 #include <fstream>
 #include <latch>
-#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,55 +25,64 @@
 
 namespace {
 
-/// The names of all threads of this program, each once and sorted, from /proc/self/task/<number of the thread>/comm.
-std::vector<std::string> names_in_proc() {
-  std::set<std::string> names;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::getline(std::ifstream(thread.path() / "comm"), name);
-    names.insert(name);
+/// The name of a thread of this process, by the number that the system has for it.
+std::string name_in_proc(pid_t thread) {
+  std::string name;
+  std::getline(std::ifstream("/proc/self/task/" + std::to_string(thread) + "/comm"), name);
+  return name;
+}
+
+/// Lets `start(number, serve)` start three threads that run `serve()`. Prints and returns the names that the system has
+/// for them.
+template <typename Start>
+std::vector<std::string> names_of_three(std::string_view how, std::chrono::milliseconds work, Start start) {
+  std::vector<pid_t> ids(3);
+  std::latch all_started(3), names_read(1);
+  std::vector<std::jthread> threads;
+  for (int number = 0; number < 3; ++number) {
+    threads.push_back(start(number, [&, number] {
+      ids[number] = gettid();
+      all_started.count_down();
+      names_read.wait();  // the name of a thread that has ended could not be read any more
+      std::this_thread::sleep_for(work);
+    }));
   }
-  return {names.begin(), names.end()};
+  all_started.wait();
+  const std::vector<std::string> names = {name_in_proc(ids[0]), name_in_proc(ids[1]), name_in_proc(ids[2])};
+  names_read.count_down();
+  cookbook::println("{:<26}{:<18}{:<18}{}", how, names[0], names[1], names[2]);
+  return names;  // the destructors of the jthreads wait for them
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int work_ms = 50;
+  int work_ms = 20;
   cookbook::Options options("Name threads for people and for the debugger");
   options.add("work-ms", work_ms, "how long each thread works, in ms", 0, 60'000);
   options.parse(argc, argv);
+  const std::chrono::milliseconds work(work_ms);
 
-  std::latch all_started(3), names_read(1);
-  const auto serve = [&] {
-    cookbook::println("{} is starting", thread_name());
-    all_started.count_down();
-    names_read.wait();  // the name of a thread that has ended could not be read any more
-    std::this_thread::sleep_for(std::chrono::milliseconds(work_ms));
-    cookbook::println("{} is exiting", thread_name());
-  };
-  std::vector<std::jthread> threads;
-  for (const char* name : {"first_function", "second_function", "third_function"}) {
-    threads.push_back(start_thread(serve, name));
-  }
+  cookbook::println("{:<26}{:<18}{:<18}{}", "started by", "thread 1", "thread 2", "thread 3");
+  names_of_three("std::jthread", work, [](int, auto serve) { return std::jthread(serve); });
 
-  all_started.wait();
-  const std::vector<std::string> names = names_in_proc();
-  names_read.count_down();
-  threads.clear();  // the destructors of the jthreads wait for them
+  const std::vector<std::string> wanted = {"first_function", "second_function", "third_function"};
+  const std::vector<std::string> names = names_of_three(
+      "start_thread with names", work, [&](int number, auto serve) { return start_thread(serve, wanted[number]); });
 
-  std::string unnamed, first_default, second_default;
-  std::jthread([&] { unnamed = thread_name(); }).join();
-  start_thread([&] { first_default = thread_name(); }).join();
-  start_thread([&] { second_default = thread_name(); }).join();
+  names_of_three("start_thread without", work, [](int, auto serve) { return start_thread(serve); });
+
+  std::vector<int> errors(3);
+  names_of_three("names of 17 characters", work, [&](int number, auto serve) {
+    return std::jthread([&errors, number, serve] {
+      const std::string name = "connection_pool_" + std::to_string(number + 1);
+      errors[number] = pthread_setname_np(pthread_self(), name.c_str());  // 0 if the system takes the name
+      serve();
+    });
+  });
 
   cookbook::Checks checks;
-  checks.equal("names in /proc/self/task", names,
-               {"first_function", "name_thread", "second_function", "third_function"});
-  checks.equal("name of a thread that main made without a name", unnamed, thread_name());
-  checks.equal("first name by default", first_default, "Thread-1");
-  checks.equal("second name by default", second_default, "Thread-2");
-  const int error = pthread_setname_np(pthread_self(), "sixteen_letters!");
-  checks.that("a name of 16 characters is refused", error == ERANGE);
+  checks.equal("names that the system has", names, wanted);
+  checks.equal("what it says of 17 characters", std::string(std::strerror(errors[0])), "Numerical result out of range");
   return checks.exit_code();
 }

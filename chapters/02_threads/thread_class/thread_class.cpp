@@ -1,20 +1,62 @@
 // Thread as a class
 //
-// A Timer is an object whose call operator runs in a thread. The object keeps what the thread needs, a name and a
-// period, and what it has done, the number of its ticks. Two timers tick five times each. A third one has a period of
-// an hour; it is asked to stop, and ends at once, in the middle of its wait.
+// A Timer is an object whose call operator runs in a thread. The object keeps what the thread needs, a period, and what
+// it has done, the times of its ticks, which main reads after the join. Then two timers are asked to stop while they
+// wait: one that sleeps, and ends when its period is over, and one that waits with its stop token, and ends at once.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_class/thread_class.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_class
 // Run:     thread_class [--ticks N] [--period-ms N]
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "timer.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The naive form: it looks for a stop request only between two periods.
+struct SleepingTimer {
+  const std::chrono::milliseconds period;
+  const int most_ticks;
+  int ticks = 0;
+
+  void operator()(std::stop_token stop) {
+    while (ticks < most_ticks && !stop.stop_requested()) {
+      std::this_thread::sleep_for(period);
+      ++ticks;
+    }
+  }
+};
+
+/// Runs `timer` in a thread, asks it to stop, and prints how long it then takes to end.
+template <typename AnyTimer>
+void stop(std::string_view what, AnyTimer& timer) {
+  std::jthread thread(std::ref(timer));
+  std::this_thread::sleep_for(20ms);  // by now the timer usually waits for its first tick
+  const cookbook::Stopwatch watch;
+  thread.request_stop();
+  thread.join();
+  cookbook::println("  {:<46}ended {:5.1f} ms later", what, watch.seconds() * 1000);
+}
+
+void print_ticks(std::string_view name, const Timer& timer) {
+  std::string line;
+  for (const double time : timer.times()) line += fmt::format("{:9.2f} ms", time * 1000);
+  cookbook::println("{} ticked after{}", name, line);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int ticks = 5, period_ms = 10;
@@ -24,23 +66,22 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds period(period_ms);
 
-  Timer one("Timer-1", period, ticks), two("Timer-2", 2 * period, ticks);
+  Timer one(period, ticks), two(2 * period, ticks);
   std::jthread thread_one(std::ref(one));
   std::jthread thread_two(std::ref(two));
   thread_one.join();
   thread_two.join();
-  cookbook::println("both timers have ended");
+  print_ticks("Timer-1", one);
+  print_ticks("Timer-2", two);
 
-  Timer slow("Timer-3", std::chrono::hours(1), ticks);
-  std::jthread thread_slow(std::ref(slow));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // by now Timer-3 probably waits for its first tick
-  cookbook::println("asking Timer-3 to stop");
-  thread_slow.request_stop();
-  thread_slow.join();
+  cookbook::println("asked to stop while they wait:");
+  SleepingTimer sleeping{300ms, 1};
+  stop("a timer that sleeps, period of 300 ms:", sleeping);
+  Timer waiting(1h, 1);
+  stop("a timer with a stop token, period of an hour:", waiting);
 
   cookbook::Checks checks;
-  checks.equal("ticks of Timer-1", one.ticks(), ticks);
-  checks.equal("ticks of Timer-2", two.ticks(), ticks);
-  checks.equal("ticks of Timer-3", slow.ticks(), 0);
+  checks.equal("ticks of Timer-1, Timer-2, and the one with an hour",
+               std::vector{one.ticks(), two.ticks(), waiting.ticks()}, {ticks, ticks, 0});
   return checks.exit_code();
 }

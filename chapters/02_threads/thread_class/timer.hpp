@@ -6,28 +6,28 @@
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
-#include <string>
-#include <utility>
+#include <vector>
 
-#include "cookbook/print.hpp"
+#include "cookbook/measure.hpp"
 
 class Timer {
  public:
-  Timer(std::string name, std::chrono::milliseconds period, int most_ticks)
-      : name_(std::move(name)), period_(period), most_ticks_(most_ticks) {}
+  Timer(std::chrono::milliseconds period, int most_ticks) : period_(period), most_ticks_(most_ticks) {}
 
   /// What the thread runs.
   void operator()(std::stop_token stop) {
-    cookbook::println("Starting {}", name_);
+    const cookbook::Stopwatch watch;
     while (ticks_ < most_ticks_ && wait_a_period(stop)) {
+      times_.push_back(watch.seconds());
       ++ticks_;
-      cookbook::println("{}: tick {}", name_, ticks());
     }
-    cookbook::println("Exiting {}", name_);
   }
 
   /// How often it has ticked so far. May be called while the thread runs.
   int ticks() const { return ticks_; }
+
+  /// When it has ticked, in seconds from the beginning of the thread. To be called after the join.
+  const std::vector<double>& times() const { return times_; }
 
  private:
   /// Returns true when a period is over, and false as soon as a stop is requested.
@@ -39,8 +39,8 @@ class Timer {
     return !stop.stop_requested();
   }
 
-  const std::string name_;
   const std::chrono::milliseconds period_;
   const int most_ticks_;
+  std::vector<double> times_;
   std::atomic<int> ticks_ = 0;  // atomic, because another thread may ask for it
 };

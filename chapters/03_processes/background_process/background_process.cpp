@@ -7,14 +7,16 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/background_process/background_process.cpp common/cookbook/*.cpp -lfmt -o background_process
 // Run:     background_process [--delay-ms N]
 
+#include <sys/wait.h>
+
 #include <chrono>
 #include <string>
 #include <thread>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "daemon.hpp"
 #include "one_shot_event.hpp"
 #include "shared_memory.hpp"
@@ -43,7 +45,7 @@ pid_t start_by_fork(Work work) {
 /// the child's id.
 pid_t child_of_a_killed_main(bool as_daemon) {
   const Shared<pid_t> child;
-  const pid_t main_program = start_child([&] {
+  const pid_t main_program = cookbook::start_child([&] {
     OneShotEvent begun;
     const auto work_long = [&] {
       begun.give();
@@ -53,7 +55,7 @@ pid_t child_of_a_killed_main(bool as_daemon) {
     begun.wait();
     raise(SIGKILL);
   });
-  exit_code_of(main_program);
+  cookbook::exit_code_of(main_program);
   return *child;
 }
 
@@ -69,13 +71,13 @@ int main(int argc, char** argv) {
   const pid_t daemon = start_daemon([&] { work("background_process", a_long_time, daemon_begun); });
   daemon_begun.wait();
   const pid_t other =
-      start_child([&] { work("NO_background_process", std::chrono::milliseconds(delay_ms), other_begun); });
+      cookbook::start_child([&] { work("NO_background_process", std::chrono::milliseconds(delay_ms), other_begun); });
   other_begun.wait();
 
   // Main has nothing more to do. First it ends its daemons, and then it waits for its other children.
   check(kill(daemon, SIGTERM), "kill");
-  const int daemon_code = exit_code_of(daemon);
-  const int other_code = exit_code_of(other);
+  const int daemon_code = cookbook::exit_code_of(daemon);
+  const int other_code = cookbook::exit_code_of(other);
 
   cookbook::Checks checks;
   checks.equal("exit code of the daemon", daemon_code, -SIGTERM);
@@ -87,9 +89,9 @@ int main(int argc, char** argv) {
   const pid_t left_behind = child_of_a_killed_main(false);
   checks.equal("main is killed: its child of plain fork runs", waitpid(left_behind, nullptr, WNOHANG) == 0, true);
   check(kill(left_behind, SIGKILL), "kill");
-  exit_code_of(left_behind);
+  cookbook::exit_code_of(left_behind);
 
   const pid_t ended = child_of_a_killed_main(true);
-  checks.equal("main is killed: exit code of its daemon", exit_code_of(ended), -SIGTERM);
+  checks.equal("main is killed: exit code of its daemon", cookbook::exit_code_of(ended), -SIGTERM);
   return checks.exit_code();
 }

@@ -12,10 +12,10 @@
 #include <csignal>
 #include <thread>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 #include "stop.hpp"
 
@@ -47,7 +47,7 @@ void work_stubbornly(const OneShotEvent& begun) {
 /// Starts a child with one of these functions. Returns when its work has begun, so that the signal does not come first.
 pid_t start(void (*function)(const OneShotEvent&)) {
   OneShotEvent begun;
-  const pid_t child = start_child([&] { function(begun); });
+  const pid_t child = cookbook::start_child([&] { function(begun); });
   begun.wait();
   return child;
 }
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   checks.equal("alive while it works", is_alive(child), true);
   check(kill(child, SIGTERM), "kill");  // sends the signal, and does not wait for what comes of it
   cookbook::println("      alive right after the signal: {}", is_alive(child));
-  checks.equal("exit code after the join", exit_code_of(child), -SIGTERM);
+  checks.equal("exit code after the join", cookbook::exit_code_of(child), -SIGTERM);
 
   const pid_t polite = start(work_politely);
   checks.equal("exit code of a child that handles SIGTERM", stop(polite, std::chrono::seconds(10)), 0);

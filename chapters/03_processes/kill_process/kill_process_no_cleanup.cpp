@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <string>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 
 int main() {
@@ -27,7 +27,7 @@ int main() {
   OneShotEvent begun;
   int path_pipe[2];
   check(pipe(path_pipe), "pipe");
-  const pid_t child = start_child([&] {  // wrong: no handler for SIGTERM
+  const pid_t child = cookbook::start_child([&] {  // wrong: no handler for SIGTERM
     const File file;
     check(write(path_pipe[1], file.path.data(), file.path.size()), "write");
     begun.give();
@@ -38,7 +38,7 @@ int main() {
   path.resize(check(read(path_pipe[0], path.data(), path.size()), "read"));
 
   check(kill(child, SIGTERM), "kill");
-  exit_code_of(child);
+  cookbook::exit_code_of(child);
   const bool left = std::filesystem::remove(path);
   cookbook::println("the file of the child is {}", left ? "still there" : "gone");
   return left ? 1 : 0;

@@ -12,8 +12,8 @@ extern "C" {  // glibc 2.36 leaves this to those who include the file
 #include <sys/pidfd.h>
 }
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 /// Whether a child that has not been joined yet still runs. It is only looked at, so that it can be joined later.
 inline bool is_alive(pid_t child) {
@@ -31,5 +31,5 @@ inline int stop(pid_t child, std::chrono::milliseconds grace) {
   const bool in_time = check(poll(&ended, 1, static_cast<int>(grace.count())), "poll") > 0;
   if (!in_time) check(pidfd_send_signal(child_fd, SIGKILL, nullptr, 0), "pidfd_send_signal");
   close(child_fd);
-  return exit_code_of(child);
+  return cookbook::exit_code_of(child);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 /// `sent` has a piece for each rank, in the order of the ranks and all of one length; `received` gets one from each.
 /// In every step, a rank sends to the one that is `step` places further on and receives from the one that is as many
@@ -17,7 +17,7 @@ inline long exchange_in_steps(const std::vector<std::int64_t>& sent, std::vector
   long messages = 0;
   for (int step = 1; step < ranks; ++step) {
     const int to = (rank + step) % ranks, from = (rank - step + ranks) % ranks;
-    CHECK_MPI(MPI_Sendrecv(sent.data() + to * length, length, MPI_INT64_T, to, 0, received.data() + from * length,
+    MPI_CHECK(MPI_Sendrecv(sent.data() + to * length, length, MPI_INT64_T, to, 0, received.data() + from * length,
                            length, MPI_INT64_T, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     ++messages;
   }

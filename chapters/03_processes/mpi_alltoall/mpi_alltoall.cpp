@@ -5,17 +5,16 @@
 // this in one call. Beside it stands what such a call can do inside: in each step every rank sends to one other rank
 // and receives from one.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
 // Run:     mpirun -n 5 mpi_alltoall [--length N]
 
 #include <cstdint>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
 #include "exchange_in_steps.hpp"
-#include "mpi_session.hpp"
 
 int main(int argc, char** argv) {
   int length = 1;
@@ -23,8 +22,8 @@ int main(int argc, char** argv) {
   options.add("length", length, "numbers that each rank sends to each other rank", 1, 1000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
 
   // Number k of the piece that one rank sends to another.
   const auto number = [](int from, int to, int k) { return (from + 1) * to + 1000 * k; };
@@ -37,15 +36,16 @@ int main(int argc, char** argv) {
   }
 
   std::vector<std::int64_t> received(sent.size());
-  CHECK_MPI(MPI_Alltoall(sent.data(), length, MPI_INT64_T, received.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, sent, received));
+  MPI_CHECK(MPI_Alltoall(sent.data(), length, MPI_INT64_T, received.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, sent, received));
 
   std::vector<std::int64_t> in_steps(sent.size()), back(sent.size());
-  const long messages = collective::sum(exchange_in_steps(sent, in_steps, rank, ranks));
-  CHECK_MPI(MPI_Alltoall(received.data(), length, MPI_INT64_T, back.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
+  const long messages = mpi::sum_over_ranks(exchange_in_steps(sent, in_steps, rank, ranks));
+  MPI_CHECK(MPI_Alltoall(received.data(), length, MPI_INT64_T, back.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
 
-  const long right = collective::sum(received == expected), right_in_steps = collective::sum(in_steps == expected);
-  const long right_back = collective::sum(back == sent);
+  const long right = mpi::sum_over_ranks(received == expected),
+             right_in_steps = mpi::sum_over_ranks(in_steps == expected);
+  const long right_back = mpi::sum_over_ranks(back == sent);
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("ranks that received their row of the transposed matrix", right, ranks);
@@ -53,5 +53,5 @@ int main(int argc, char** argv) {
     checks.equal("messages in all steps", messages, ranks * (ranks - 1));
     checks.equal("ranks that have their old row again after a second all-to-all", right_back, ranks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

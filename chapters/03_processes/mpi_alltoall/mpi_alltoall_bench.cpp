@@ -14,17 +14,17 @@
 #include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
 #include "exchange_in_steps.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
 /// Both ways to exchange, from 8 B for each rank to `up_to` bytes. Returns whether all results were right.
-bool compare_ways(const mpi::Session& session, std::size_t up_to, cookbook::Figures& times) {
-  const int rank = session.rank(), ranks = session.ranks();
+bool compare_ways(const mpi::Environment& world, std::size_t up_to, cookbook::Figures& times) {
+  const int rank = world.rank(), ranks = world.size();
   const auto pieces = static_cast<std::size_t>(ranks);
   collective::add_barrier(times);
   bool right = true;
@@ -46,7 +46,7 @@ bool compare_ways(const mpi::Session& session, std::size_t up_to, cookbook::Figu
     const std::vector<collective::Form> forms = {
         {"MPI_Alltoall",
          [&] {
-           CHECK_MPI(
+           MPI_CHECK(
                MPI_Alltoall(sent.data(), count, MPI_INT64_T, received.data(), count, MPI_INT64_T, MPI_COMM_WORLD));
          }},
         {"in steps", [&] { exchange_in_steps(sent, received, rank, ranks); }},
@@ -90,7 +90,7 @@ class ByPacking {
       }
     }
     const int count = static_cast<int>(rows * rows);
-    CHECK_MPI(MPI_Alltoall(packed_.data(), count, MPI_DOUBLE, received_.data(), count, MPI_DOUBLE, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Alltoall(packed_.data(), count, MPI_DOUBLE, received_.data(), count, MPI_DOUBLE, MPI_COMM_WORLD));
     for (std::size_t other = 0; other < from.ranks; ++other) {
       const double* piece = received_.data() + other * rows * rows;
       for (std::size_t row = 0; row < rows; ++row) std::copy_n(piece + row * rows, rows, &to.at(row, other * rows));
@@ -109,12 +109,12 @@ class ByTypes {
       : columns_in_piece_(part.ranks, static_cast<int>(part.rows)), ones_(part.ranks, 1) {
     const int rows = static_cast<int>(part.rows), columns = static_cast<int>(part.columns);
     MPI_Datatype column;
-    CHECK_MPI(MPI_Type_vector(rows, 1, columns, MPI_DOUBLE, &column));
-    CHECK_MPI(MPI_Type_create_resized(column, 0, sizeof(double), &column_));  // the next one begins 8 bytes further on
-    CHECK_MPI(MPI_Type_free(&column));
-    CHECK_MPI(MPI_Type_vector(rows, rows, columns, MPI_DOUBLE, &block_));
-    CHECK_MPI(MPI_Type_commit(&column_));
-    CHECK_MPI(MPI_Type_commit(&block_));
+    MPI_CHECK(MPI_Type_vector(rows, 1, columns, MPI_DOUBLE, &column));
+    MPI_CHECK(MPI_Type_create_resized(column, 0, sizeof(double), &column_));  // the next one begins 8 bytes further on
+    MPI_CHECK(MPI_Type_free(&column));
+    MPI_CHECK(MPI_Type_vector(rows, rows, columns, MPI_DOUBLE, &block_));
+    MPI_CHECK(MPI_Type_commit(&column_));
+    MPI_CHECK(MPI_Type_commit(&block_));
     for (int i = 0; i < static_cast<int>(part.ranks); ++i) {
       starts_.push_back(i * rows * static_cast<int>(sizeof(double)));
     }
@@ -129,7 +129,7 @@ class ByTypes {
   ByTypes& operator=(const ByTypes&) = delete;
 
   void operator()(const Part& from, Part& to) const {
-    CHECK_MPI(MPI_Alltoallw(from.numbers.data(), columns_in_piece_.data(), starts_.data(), columns_.data(),
+    MPI_CHECK(MPI_Alltoallw(from.numbers.data(), columns_in_piece_.data(), starts_.data(), columns_.data(),
                             to.numbers.data(), ones_.data(), starts_.data(), blocks_.data(), MPI_COMM_WORLD));
   }
 
@@ -141,8 +141,8 @@ class ByTypes {
 
 /// A matrix with `rows` rows on each rank, transposed in both ways, beside a copy of each rank's part within its
 /// memory. Returns whether all results were right.
-bool compare_transpositions(const mpi::Session& session, int rows, cookbook::Figures& rates) {
-  Part from(static_cast<std::size_t>(rows), session.rank(), session.ranks()), to = from;
+bool compare_transpositions(const mpi::Environment& world, int rows, cookbook::Figures& rates) {
+  Part from(static_cast<std::size_t>(rows), world.rank(), world.size()), to = from;
   for (std::size_t i = 0; i < from.numbers.size(); ++i) {
     from.numbers[i] = static_cast<double>(from.first_row * from.columns + i);  // the number's place in the whole matrix
   }
@@ -185,18 +185,17 @@ int main(int argc, char** argv) {
   options.add("up-to", up_to, "largest piece for each rank, in bytes", 8, 16 << 20);
   options.parse(argc, argv);
 
-  const mpi::Session session;
+  const mpi::Environment world;
   cookbook::Figures times("an all-to-all and a barrier", cookbook::cost("us", 1e-6));
-  cookbook::Figures rates(fmt::format("transpose {0} x {0} numbers", rows * session.ranks()),
-                          cookbook::rate("GB/s", 1e9));
-  const bool right = compare_ways(session, up_to, times);
-  const bool transposed = compare_transpositions(session, rows, rates);
+  cookbook::Figures rates(fmt::format("transpose {0} x {0} numbers", rows * world.size()), cookbook::rate("GB/s", 1e9));
+  const bool right = compare_ways(world, up_to, times);
+  const bool transposed = compare_transpositions(world, rows, rates);
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     checks.that("both ways, every size: all pieces are where they belong", right);
-    checks.that(fmt::format("a matrix of {0} x {0} is transposed in both ways", rows * session.ranks()), transposed);
+    checks.that(fmt::format("a matrix of {0} x {0} is transposed in both ways", rows * world.size()), transposed);
     times.print(checks);
     rates.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -4,34 +4,33 @@
 // lies that is still to be sent. Some libraries look for this mistake and return an error. Open MPI 4.1 does not, and
 // the numbers are wrong. MPI_IN_PLACE as the first argument says that there is only one buffer.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_alltoall/mpi_alltoall_same_buffer.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall_same_buffer
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall_same_buffer.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall_same_buffer
 // Run:     mpirun -n 5 mpi_alltoall_same_buffer
 // Symptom: exit 1, prints "one buffer: wrong"
 
 #include <vector>
 
-#include "collective_bench.hpp"
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 namespace {
 
 /// Exchanges pieces of 100,000 numbers, each the number of its sender. Returns whether all ranks have what they should.
-bool exchange(bool in_place, const mpi::Session& session) {
+bool exchange(bool in_place, const mpi::Environment& world) {
   const int length = 100'000;
-  std::vector<int> data(static_cast<std::size_t>(length) * static_cast<std::size_t>(session.ranks()), session.rank());
+  std::vector<int> data(static_cast<std::size_t>(length) * static_cast<std::size_t>(world.size()), world.rank());
   const void* sent = in_place ? MPI_IN_PLACE : data.data();  // wrong: data.data() for both
   const int error = MPI_Alltoall(sent, length, MPI_INT, data.data(), length, MPI_INT, MPI_COMM_WORLD);
   bool right = error == MPI_SUCCESS;
   for (std::size_t i = 0; i < data.size(); ++i) right = right && data[i] == static_cast<int>(i) / length;
-  return collective::all_ranks(right);
+  return mpi::all_ranks(right);
 }
 
 }  // namespace
 
 int main() {
-  const mpi::Session session(3);
-  const bool in_place = exchange(true, session), one_buffer = exchange(false, session);
-  if (session.rank() == 0) {
+  const mpi::Environment world(3);
+  const bool in_place = exchange(true, world), one_buffer = exchange(false, world);
+  if (world.rank() == 0) {
     cookbook::println("MPI_IN_PLACE: {}", in_place ? "right" : "wrong");
     cookbook::println("one buffer: {}", one_buffer ? "right" : "wrong");
   }

@@ -4,13 +4,13 @@
 // ranks make together. Beside it stands what such a call can do inside: in each round, every rank that has the value
 // sends it to one that does not have it yet, so that ten ranks need four rounds (broadcast_by_hand.hpp).
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
 // Run:     mpirun -n 10 mpi_broadcast [--root N]
 
 #include "broadcast_by_hand.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 int main(int argc, char** argv) {
   int root = 0;
@@ -18,13 +18,13 @@ int main(int argc, char** argv) {
   options.add("root", root, "the rank that has the value", 0, 1'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
+  if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   int value = rank == root ? 100 : -1;
-  CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} has {}", rank, value));
+  MPI_CHECK(MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} has {}", rank, value));
 
   int by_hand = rank == root ? 100 : -1;
   broadcast_by_hand(&by_hand, 1, MPI_INT, root, MPI_COMM_WORLD);
@@ -32,12 +32,12 @@ int main(int argc, char** argv) {
   // Rank 0 adds up on how many ranks each of the two is right.
   const int right_here[] = {value == 100, by_hand == 100};
   int right[2] = {};
-  CHECK_MPI(MPI_Reduce(right_here, right, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Reduce(right_here, right, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
 
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("ranks with the root's value after MPI_Bcast", right[0], ranks);
     checks.equal("ranks with the root's value after the broadcast by hand", right[1], ranks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -16,12 +16,12 @@
 namespace {
 
 /// The naive form: the root sends to all others, one after another.
-void one_by_one(void* data, int bytes, const mpi::Session& session) {
-  if (session.rank() != 0) {
-    CHECK_MPI(MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+void one_by_one(void* data, int bytes, const mpi::Environment& world) {
+  if (world.rank() != 0) {
+    MPI_CHECK(MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     return;
   }
-  for (int to = 1; to < session.ranks(); ++to) CHECK_MPI(MPI_Send(data, bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD));
+  for (int to = 1; to < world.size(); ++to) MPI_CHECK(MPI_Send(data, bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD));
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
   options.add("up-to", up_to, "largest size that is measured, in bytes", 8, 16 << 20);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  cookbook::Figures times(fmt::format("a broadcast to {} ranks and a barrier", session.ranks()),
+  const mpi::Environment world;
+  cookbook::Figures times(fmt::format("a broadcast to {} ranks and a barrier", world.size()),
                           cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool right = true;
@@ -42,20 +42,20 @@ int main(int argc, char** argv) {
     std::vector<std::uint64_t> data = sent;
     const int bytes = static_cast<int>(size.bytes);
     const std::vector<collective::Form> forms = {
-        {"MPI_Bcast", [&] { CHECK_MPI(MPI_Bcast(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD)); }},
-        {"one by one", [&] { one_by_one(data.data(), bytes, session); }},
+        {"MPI_Bcast", [&] { MPI_CHECK(MPI_Bcast(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD)); }},
+        {"one by one", [&] { one_by_one(data.data(), bytes, world); }},
         {"binomial tree", [&] { broadcast_by_hand(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }},
     };
     const auto spoil = [&] {
-      if (session.rank() != 0) std::fill(data.begin(), data.end(), 0);
+      if (world.rank() != 0) std::fill(data.begin(), data.end(), 0);
     };
     right = collective::compare(times, forms, size, spoil, [&] { return data == sent; }) && right;
   }
 
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     checks.that("every rank has the root's data, at every size and in each of the three ways", right);
     times.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

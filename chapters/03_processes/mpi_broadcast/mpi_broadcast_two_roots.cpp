@@ -5,26 +5,26 @@
 // ranks that do not expect it. The value waits there until the next broadcast, whose root is rank 5. Then it is taken
 // for the value of that one, 205.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_broadcast/mpi_broadcast_two_roots.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast_two_roots
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast_two_roots.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast_two_roots
 // Run:     mpirun -n 10 mpi_broadcast_two_roots
 // Symptom: exit 1, prints "rank 6 got 100, then 105"
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 int main() {
-  const mpi::Session session(6);
-  const int rank = session.rank();
+  const mpi::Environment world(6);
+  const int rank = world.rank();
 
   const int root = rank == 5 ? 5 : 0;  // wrong: it must be the same on all ranks
   int first = rank == root ? 100 + rank : -1;
-  CHECK_MPI(MPI_Bcast(&first, 1, MPI_INT, root, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(&first, 1, MPI_INT, root, MPI_COMM_WORLD));
 
   int second = rank == 5 ? 205 : -1;
-  CHECK_MPI(MPI_Bcast(&second, 1, MPI_INT, 5, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(&second, 1, MPI_INT, 5, MPI_COMM_WORLD));
 
-  session.print_in_order(fmt::format("rank {} got {}, then {}", rank, first, second));
+  world.print_in_order(fmt::format("rank {} got {}, then {}", rank, first, second));
   const int wrong_here = first != 100 || second != 205;
   int wrong = 0;
-  CHECK_MPI(MPI_Allreduce(&wrong_here, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(&wrong_here, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   return wrong > 0 ? 1 : 0;
 }

@@ -5,16 +5,15 @@
 // large message. It does so under a time limit, so that it goes on after a deadlock. MPI_Sendrecv, at the end, makes
 // both calls in one and needs no order.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_deadlock/mpi_deadlock.cpp common/cookbook/*.cpp -lfmt -o mpi_deadlock
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_deadlock/mpi_deadlock.cpp common/cookbook/*.cpp -lfmt -o mpi_deadlock
 // Run:     mpirun -n 6 mpi_deadlock [--small N] [--large N] [--limit-ms N]
 
 #include <ctime>
 #include <string>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
@@ -45,11 +44,11 @@ MPI_Request begin(Call call, Side& side) {
   const int size = static_cast<int>(side.mine.size()), to = side.partner, from = side.partner;
   MPI_Request request = MPI_REQUEST_NULL;
   if (call == Call::send) {
-    CHECK_MPI(MPI_Isend(side.mine.data(), size, MPI_CHAR, to, tag, MPI_COMM_WORLD, &request));
+    MPI_CHECK(MPI_Isend(side.mine.data(), size, MPI_CHAR, to, tag, MPI_COMM_WORLD, &request));
   } else if (call == Call::ssend) {
-    CHECK_MPI(MPI_Issend(side.mine.data(), size, MPI_CHAR, to, tag, MPI_COMM_WORLD, &request));
+    MPI_CHECK(MPI_Issend(side.mine.data(), size, MPI_CHAR, to, tag, MPI_COMM_WORLD, &request));
   } else {
-    CHECK_MPI(MPI_Irecv(side.theirs.data(), size, MPI_CHAR, from, tag, MPI_COMM_WORLD, &request));
+    MPI_CHECK(MPI_Irecv(side.theirs.data(), size, MPI_CHAR, from, tag, MPI_COMM_WORLD, &request));
   }
   return request;
 }
@@ -59,25 +58,25 @@ MPI_Request begin(Call call, Side& side) {
 bool complete_in_time(MPI_Request& call, int limit_ms) {
   const std::clock_t limit = std::clock() + CLOCKS_PER_SEC / 1000 * limit_ms;
   int complete = 0;
-  while (!complete && std::clock() < limit) CHECK_MPI(MPI_Test(&call, &complete, MPI_STATUS_IGNORE));
+  while (!complete && std::clock() < limit) MPI_CHECK(MPI_Test(&call, &complete, MPI_STATUS_IGNORE));
   return complete;
 }
 
 /// Makes both calls of an exchange. Returns, on all ranks, whether it gets through: not if ranks 1 and 5 both wait in
 /// their first call. Called by all ranks.
-bool exchange(Call first, Side& side, int limit_ms, const mpi::Session& session) {
+bool exchange(Call first, Side& side, int limit_ms, const mpi::Environment& world) {
   MPI_Request calls[2] = {begin(first, side), MPI_REQUEST_NULL};  // the second one has not begun yet
   const bool stuck = !complete_in_time(calls[0], limit_ms);       // MPI_Send or MPI_Recv would wait here for ever
-  session.sleeping_barrier();                                     // a barrier: nobody goes on before all have tried
+  world.sleeping_barrier();                                       // a barrier: nobody goes on before all have tried
 
   calls[1] = begin(first == Call::receive ? Call::send : Call::receive, side);  // what the partner is waiting for
-  CHECK_MPI(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));                        // waits until both are complete
-  return collective::sum(stuck) < 2;
+  MPI_CHECK(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));                        // waits until both are complete
+  return mpi::sum_over_ranks(stuck) < 2;
 }
 
 void exchange_in_one_call(Side& side) {
   const int size = static_cast<int>(side.mine.size());
-  CHECK_MPI(MPI_Sendrecv(side.mine.data(), size, MPI_CHAR, side.partner, tag,    // what goes where
+  MPI_CHECK(MPI_Sendrecv(side.mine.data(), size, MPI_CHAR, side.partner, tag,    // what goes where
                          side.theirs.data(), size, MPI_CHAR, side.partner, tag,  // what comes from where
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
@@ -107,8 +106,8 @@ int main(int argc, char** argv) {
   options.add("limit-ms", limit_ms, "processor time after which a call counts as stuck", 1, 1'000);
   options.parse(argc, argv);
 
-  const mpi::Session session(6);
-  const int rank = session.rank();
+  const mpi::Environment world(6);
+  const int rank = world.rank();
   bool all_arrived = true;
   cookbook::Checks checks;
   if (rank == 0) cookbook::println("first calls of ranks 1 and 5, with {} B and with {} B:", small, large);
@@ -116,7 +115,7 @@ int main(int argc, char** argv) {
     std::string outcome;
     for (const int size : {small, large}) {
       Side side = side_of(rank, size);
-      const bool through = exchange(rank == 1 ? order.rank_1 : order.rank_5, side, limit_ms, session);
+      const bool through = exchange(rank == 1 ? order.rank_1 : order.rank_5, side, limit_ms, world);
       outcome += fmt::format("{}{}", outcome.empty() ? "" : ", ", through ? "completes" : "hangs");
       all_arrived = all_arrived && arrived(side);
     }
@@ -128,7 +127,7 @@ int main(int argc, char** argv) {
     exchange_in_one_call(side);
     all_arrived = all_arrived && arrived(side);
   }
-  const bool arrived_everywhere = collective::all_ranks(all_arrived);
+  const bool arrived_everywhere = mpi::all_ranks(all_arrived);
   if (rank == 0) checks.that("in every exchange, MPI_Sendrecv included, each text arrived", arrived_everywhere);
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

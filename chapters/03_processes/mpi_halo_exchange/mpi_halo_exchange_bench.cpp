@@ -4,7 +4,7 @@
 // imitated by waiting. Then the same plate on more and more ranks (strong scaling), and a plate that grows with them
 // (weak scaling), beside the serial code and a loop that only reads and writes as much memory.
 //
-// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange_bench.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange_bench
+// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange_bench.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange_bench
 // Run:     mpirun -n 4 mpi_halo_exchange_bench [--side N] [--link-us N] [--rounds N]
 
 #include <algorithm>
@@ -15,13 +15,12 @@
 #include <thread>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 #include "plate.hpp"
 #include "tile.hpp"
 
@@ -30,9 +29,9 @@ namespace {
 /// The first `count` ranks. The others sleep while these work.
 class FirstRanks {
  public:
-  FirstRanks(const mpi::Session& session, int count) : session_(session), count_(count) {
-    const int group = session.rank() < count ? 0 : MPI_UNDEFINED;
-    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, group, session.rank(), &comm_));
+  FirstRanks(const mpi::Environment& world, int count) : world_(world), count_(count) {
+    const int group = world.rank() < count ? 0 : MPI_UNDEFINED;
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, group, world.rank(), &comm_));
   }
   ~FirstRanks() {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
@@ -51,14 +50,14 @@ class FirstRanks {
     return {name, amount, [this, work = std::move(work)] {
               double begin = 0, end = 0;
               if (include_this_one()) {
-                CHECK_MPI(MPI_Barrier(comm_));
+                MPI_CHECK(MPI_Barrier(comm_));
                 begin = now();
                 work();
                 end = now();
-                CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MIN, comm_));
-                CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, comm_));
+                MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MIN, comm_));
+                MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, comm_));
               }
-              session_.sleeping_barrier();
+              world_.sleeping_barrier();
               return end - begin;
             }};
   }
@@ -68,7 +67,7 @@ class FirstRanks {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  const mpi::Session& session_;
+  const mpi::Environment& world_;
   int count_;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
@@ -79,9 +78,9 @@ std::unique_ptr<Tile> tile_on(const FirstRanks& ranks, int rows, int columns) {
 }
 
 /// Both forms of a time step on so many ranks, on a plate of `side` x `side` cells. Returns how many cells were wrong.
-long measure_overlap(const mpi::Session& session, int count, int side, int link_us, int rounds,
+long measure_overlap(const mpi::Environment& world, int count, int side, int link_us, int rounds,
                      cookbook::Figures& times) {
-  const FirstRanks ranks(session, count);
+  const FirstRanks ranks(world, count);
   std::vector<std::unique_ptr<Tile>> tiles;
   for (int i = 0; i < 5; ++i) tiles.push_back(tile_on(ranks, side, side));
   Tile *alone = tiles[0].get(), *before = tiles[1].get(), *during = tiles[2].get(), *slow_before = tiles[3].get(),
@@ -126,22 +125,22 @@ long measure_overlap(const mpi::Session& session, int count, int side, int link_
     const Cells serial = heat_serially(side, side, steps);
     for (std::size_t i = 1; i < tiles.size(); ++i) wrong += differing(tiles[i]->now(), serial);
   }
-  return collective::sum(wrong);
+  return mpi::sum_over_ranks(wrong);
 }
 
 /// The same time steps on 1, 2, 4, ... ranks. `plate_for(n)` gives rows and columns of the plate that n ranks have.
 /// Returns how many cells were wrong.
 template <typename PlateFor>
-long measure_scaling(const mpi::Session& session, int rounds, PlateFor plate_for, cookbook::Figures& rates) {
+long measure_scaling(const mpi::Environment& world, int rounds, PlateFor plate_for, cookbook::Figures& rates) {
   std::vector<std::unique_ptr<FirstRanks>> groups;
-  for (int count = 1; count < session.ranks(); count *= 2) {
-    groups.push_back(std::make_unique<FirstRanks>(session, count));
+  for (int count = 1; count < world.size(); count *= 2) {
+    groups.push_back(std::make_unique<FirstRanks>(world, count));
   }
-  groups.push_back(std::make_unique<FirstRanks>(session, session.ranks()));
+  groups.push_back(std::make_unique<FirstRanks>(world, world.size()));
 
   // The limit: what a time step does to memory, and nothing else, by as many ranks as have a core.
-  const auto cores = std::clamp(cookbook::allowed_processors(), 1, session.ranks());
-  const FirstRanks with_a_core(session, cores);
+  const auto cores = std::clamp(cookbook::allowed_processors(), 1, world.size());
+  const FirstRanks with_a_core(world, cores);
   const auto cells_of = [&](int count) {
     const auto [rows, columns] = plate_for(count);
     return static_cast<double>(rows) * columns;
@@ -180,9 +179,9 @@ long measure_scaling(const mpi::Session& session, int rounds, PlateFor plate_for
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto [its_rows, its_columns] = plate_for(groups[i]->count());
     if (tiles[i]) wrong += differing(tiles[i]->now(), heat_serially(its_rows, its_columns, steps[i]));
-    session.sleeping_barrier();
+    world.sleeping_barrier();
   }
-  return collective::sum(wrong);
+  return mpi::sum_over_ranks(wrong);
 }
 
 }  // namespace
@@ -195,30 +194,30 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "times that each row is measured", 1, 1000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  cookbook::pin(session.rank());  // mpirun does this itself, but not if there are more ranks than cores
-  const int cores = std::clamp(cookbook::allowed_processors(), 1, session.ranks()), part = side / 2;
+  const mpi::Environment world;
+  cookbook::pin(world.rank());  // mpirun does this itself, but not if there are more ranks than cores
+  const int cores = std::clamp(cookbook::allowed_processors(), 1, world.size()), part = side / 2;
   cookbook::Figures times(fmt::format("a step of {0} x {0} cells, ranks: {1}", part, cores),
                           cookbook::cost("us", 1e-6));
   cookbook::Figures strong(fmt::format("strong scaling, {0} x {0} cells", side), cookbook::rate("M cells/s", 1e6));
   cookbook::Figures weak(fmt::format("weak scaling, {0} x {0} cells per rank", part), cookbook::rate("M cells/s", 1e6));
-  const long wrong = measure_overlap(session, cores, part, link_us, rounds, times);
+  const long wrong = measure_overlap(world, cores, part, link_us, rounds, times);
   const long wrong_strong = measure_scaling(
-      session, rounds,
+      world, rounds,
       [=](int) {
         return std::pair{side, side};
       },
       strong);
   const long wrong_weak = measure_scaling(
-      session, rounds,
+      world, rounds,
       [=](int count) {
         int grid[2] = {0, 0};
-        CHECK_MPI(MPI_Dims_create(count, 2, grid));
+        MPI_CHECK(MPI_Dims_create(count, 2, grid));
         return std::pair{part * grid[0], part * grid[1]};
       },
       weak);
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     checks.equal("wrong cells, exchange before and during the work", wrong, 0L);
     checks.equal("wrong cells, strong scaling", wrong_strong, 0L);
     checks.equal("wrong cells, weak scaling", wrong_weak, 0L);
@@ -226,5 +225,5 @@ int main(int argc, char** argv) {
     strong.print(checks);
     weak.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 #include "plate.hpp"
 
 class Tile {
@@ -12,13 +12,13 @@ class Tile {
   Tile(MPI_Comm comm, int rows, int columns) {
     int ranks, rank, grid[2] = {0, 0}, place[2];
     const int wraps_around[2] = {0, 0};
-    CHECK_MPI(MPI_Comm_size(comm, &ranks));
-    CHECK_MPI(MPI_Dims_create(ranks, 2, grid));  // 4 ranks are 2 x 2
-    CHECK_MPI(MPI_Cart_create(comm, 2, grid, wraps_around, 0, &comm_));
-    CHECK_MPI(MPI_Comm_rank(comm_, &rank));
-    CHECK_MPI(MPI_Cart_coords(comm_, rank, 2, place));
-    CHECK_MPI(MPI_Cart_shift(comm_, 0, 1, &rank_above, &rank_below));
-    CHECK_MPI(MPI_Cart_shift(comm_, 1, 1, &rank_left, &rank_right));
+    MPI_CHECK(MPI_Comm_size(comm, &ranks));
+    MPI_CHECK(MPI_Dims_create(ranks, 2, grid));  // 4 ranks are 2 x 2
+    MPI_CHECK(MPI_Cart_create(comm, 2, grid, wraps_around, 0, &comm_));
+    MPI_CHECK(MPI_Comm_rank(comm_, &rank));
+    MPI_CHECK(MPI_Cart_coords(comm_, rank, 2, place));
+    MPI_CHECK(MPI_Cart_shift(comm_, 0, 1, &rank_above, &rank_below));
+    MPI_CHECK(MPI_Cart_shift(comm_, 1, 1, &rank_left, &rank_right));
 
     const auto first = [](int cells, int part, int parts) { return cells * part / parts + 1; };
     now_ = next_ = Cells({first(rows, place[0], grid[0]), first(rows, place[0] + 1, grid[0]),
@@ -26,8 +26,8 @@ class Tile {
     width_ = area().right - area().left;
     const int height = area().bottom - area().top;
     // `height` times one cell, each a row further on; a row has width_ + 2 cells.
-    CHECK_MPI(MPI_Type_vector(height, 1, width_ + 2, MPI_DOUBLE, &column_));
-    CHECK_MPI(MPI_Type_commit(&column_));
+    MPI_CHECK(MPI_Type_vector(height, 1, width_ + 2, MPI_DOUBLE, &column_));
+    MPI_CHECK(MPI_Type_commit(&column_));
   }
   ~Tile() {
     MPI_Type_free(&column_);
@@ -49,7 +49,7 @@ class Tile {
     transfer(6, rank_right, &now_.at(top, right - 1), &now_.at(top, right), 1, column_);
   }
 
-  void end_exchange() { CHECK_MPI(MPI_Waitall(8, requests_, MPI_STATUSES_IGNORE)); }
+  void end_exchange() { MPI_CHECK(MPI_Waitall(8, requests_, MPI_STATUSES_IGNORE)); }
 
   /// Computes the cells that need no halo: all but the outermost rows and columns.
   void work_inside() {
@@ -73,8 +73,8 @@ class Tile {
 
  private:
   void transfer(int i, int neighbour, const double* sent, double* received, int count, MPI_Datatype type) {
-    CHECK_MPI(MPI_Irecv(received, count, type, neighbour, 0, comm_, &requests_[i]));
-    CHECK_MPI(MPI_Isend(sent, count, type, neighbour, 0, comm_, &requests_[i + 1]));
+    MPI_CHECK(MPI_Irecv(received, count, type, neighbour, 0, comm_, &requests_[i]));
+    MPI_CHECK(MPI_Isend(sent, count, type, neighbour, 0, comm_, &requests_[i + 1]));
   }
 
   MPI_Comm comm_;

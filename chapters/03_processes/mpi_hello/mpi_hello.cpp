@@ -4,7 +4,7 @@
 // ranks, and prints a line. Then the ranks share a job: each computes its own part of the area under the curve
 // 4 / (1 + x * x) from 0 to 1, which is pi, and rank 0 gets the sum.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_hello/mpi_hello.cpp common/cookbook/*.cpp -lfmt -o mpi_hello
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_hello/mpi_hello.cpp common/cookbook/*.cpp -lfmt -o mpi_hello
 // Run:     mpirun -n 5 mpi_hello [--intervals N]
 
 #include <cmath>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
@@ -38,18 +38,18 @@ int main(int argc, char** argv) {
   options.add("intervals", intervals, "rectangles that pi is added up from", 1, 100'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;  // MPI_Init_thread here, MPI_Finalize at the end of main
+  const mpi::Environment world;  // MPI_Init_thread here, MPI_Finalize at the end of main
   int rank = 0, ranks = 0;
-  CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));   // which one am I?
-  CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));  // how many are we?
+  MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));   // which one am I?
+  MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));  // how many are we?
   cookbook::println("hello world from process {} of {}", rank, ranks);
 
   const double mine = area(intervals, rank, ranks);  // every ranks-th rectangle
   double pi = 0;
-  CHECK_MPI(MPI_Reduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));  // rank 0 gets the sum
+  MPI_CHECK(MPI_Reduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));  // rank 0 gets the sum
 
   std::vector<int> seen(ranks), expected(ranks);  // for the first check: the numbers of all ranks
-  CHECK_MPI(MPI_Gather(&rank, 1, MPI_INT, seen.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));  // rank 0 gets a list
+  MPI_CHECK(MPI_Gather(&rank, 1, MPI_INT, seen.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));  // rank 0 gets a list
   std::iota(expected.begin(), expected.end(), 0);
 
   cookbook::Checks checks;
@@ -60,5 +60,5 @@ int main(int argc, char** argv) {
     checks.that("the error is at most 1 / (12 * intervals^2) + 1e-10", error <= 1 / (12 * n * n) + 1e-10);
     checks.that("one process alone adds up the same", std::abs(pi - area(intervals, 0, 1)) <= 1e-10);
   }
-  return session.exit_code(checks);  // on all ranks that of rank 0
+  return world.exit_code(checks);  // on all ranks that of rank 0
 }

@@ -4,44 +4,43 @@
 // where the ranks are: mpirun starts them on the hosts that a file names, and MPI sends each message through memory or
 // over the network. Only ranks of the same host can share memory, and the program asks MPI which ones these are.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_many_hosts/mpi_many_hosts.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_many_hosts/mpi_many_hosts.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts
 // Run:     mpirun --hostfile HOSTS mpi_many_hosts; HOSTS is a file with a line "NAME slots=RANKS" per host
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 int main(int argc, char** argv) {
   cookbook::Options options("Say on which host each rank runs");
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
   const int next = (rank + 1) % ranks, previous = (rank - 1 + ranks) % ranks;
 
   constexpr int size = MPI_MAX_PROCESSOR_NAME;
   char host[size] = {}, received[size] = {};
   int length = 0;
-  CHECK_MPI(MPI_Get_processor_name(host, &length));
-  CHECK_MPI(MPI_Sendrecv(host, size, MPI_CHAR, next, 0, received, size, MPI_CHAR, previous, 0, MPI_COMM_WORLD,
+  MPI_CHECK(MPI_Get_processor_name(host, &length));
+  MPI_CHECK(MPI_Sendrecv(host, size, MPI_CHAR, next, 0, received, size, MPI_CHAR, previous, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE));
 
   MPI_Comm machine;  // the ranks that can share memory with this one: those of the same host
-  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+  MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
   int rank_on_host = 0;
-  CHECK_MPI(MPI_Comm_rank(machine, &rank_on_host));
-  CHECK_MPI(MPI_Comm_free(&machine));
+  MPI_CHECK(MPI_Comm_rank(machine, &rank_on_host));
+  MPI_CHECK(MPI_Comm_free(&machine));
 
-  session.print_in_order(fmt::format("rank {} is number {} on {}; rank {} on {} has sent it a message", rank,
-                                     rank_on_host, host, previous, received));
+  world.print_in_order(fmt::format("rank {} is number {} on {}; rank {} on {} has sent it a message", rank,
+                                   rank_on_host, host, previous, received));
 
-  const std::vector<std::string> hosts = session.gather(host), told = session.gather(received);
-  const long groups = collective::sum(rank_on_host == 0);
+  const std::vector<std::string> hosts = world.gather(host), told = world.gather(received);
+  const long groups = mpi::sum_over_ranks(rank_on_host == 0);
   cookbook::Checks checks;
   if (rank == 0) {
     int right = 0;
@@ -50,5 +49,5 @@ int main(int argc, char** argv) {
     checks.equal("groups of ranks that can share memory, one per host", groups,
                  static_cast<long>(std::set(hosts.begin(), hosts.end()).size()));
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

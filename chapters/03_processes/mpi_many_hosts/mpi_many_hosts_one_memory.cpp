@@ -5,20 +5,20 @@
 // program prints "MPI_Win_allocate_shared: " and the reason, and ends with exit code 3. A communicator from
 // MPI_Comm_split_type has the ranks of one host only.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_many_hosts/mpi_many_hosts_one_memory.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts_one_memory
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_many_hosts/mpi_many_hosts_one_memory.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts_one_memory
 // Run:     mpirun --hostfile HOSTS mpi_many_hosts_one_memory
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 int main() {
-  const mpi::Session session;
+  const mpi::Environment world;
   int* mine = nullptr;
   MPI_Win window;
   const MPI_Comm sharing = MPI_COMM_WORLD;  // wrong: it may have ranks of several hosts
-  CHECK_MPI(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, sharing, &mine, &window));
-  CHECK_MPI(MPI_Win_free(&window));
+  MPI_CHECK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, sharing, &mine, &window));
+  MPI_CHECK(MPI_Win_free(&window));
   int ranks = 0;
-  CHECK_MPI(MPI_Comm_size(sharing, &ranks));
-  if (session.rank() == 0) cookbook::println("ranks that share memory with rank 0, itself included: {}", ranks);
+  MPI_CHECK(MPI_Comm_size(sharing, &ranks));
+  if (world.rank() == 0) cookbook::println("ranks that share memory with rank 0, itself included: {}", ranks);
   return 0;
 }

@@ -5,7 +5,7 @@
 // counter in that window deals out tasks: whoever is free takes the next one. Last, ranks of the same machine change
 // each other's memory by plain stores.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
 // Run:     mpirun -n 4 mpi_one_sided [--tasks N]
 
 #include <algorithm>
@@ -14,10 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
@@ -28,17 +27,17 @@ enum Place { inbox, sum, counter, places = 4 };
 /// Takes tasks, by their numbers, until there are none left. Returns for each task how often this rank has taken it.
 std::vector<int> take_tasks(int tasks, MPI_Win window) {
   std::vector<int> taken(static_cast<std::size_t>(tasks));
-  CHECK_MPI(MPI_Win_lock_all(0, window));  // an epoch for this rank alone; rank 0 makes no call for it
+  MPI_CHECK(MPI_Win_lock_all(0, window));  // an epoch for this rank alone; rank 0 makes no call for it
   while (true) {
     const int one = 1;
     int task = 0;
-    CHECK_MPI(MPI_Fetch_and_op(&one, &task, MPI_INT, 0, counter, MPI_SUM, window));
-    CHECK_MPI(MPI_Win_flush(0, window));  // now `task` is what the counter was before this rank added 1
+    MPI_CHECK(MPI_Fetch_and_op(&one, &task, MPI_INT, 0, counter, MPI_SUM, window));
+    MPI_CHECK(MPI_Win_flush(0, window));  // now `task` is what the counter was before this rank added 1
     if (task >= tasks) break;
     ++taken[static_cast<std::size_t>(task)];
     std::this_thread::sleep_for(std::chrono::microseconds(100 * (task % 5)));  // the work; it takes longer or shorter
   }
-  CHECK_MPI(MPI_Win_unlock_all(window));
+  MPI_CHECK(MPI_Win_unlock_all(window));
   return taken;
 }
 
@@ -46,27 +45,27 @@ std::vector<int> take_tasks(int tasks, MPI_Win window) {
 /// that this rank finds in its own memory is right.
 bool store_directly() {
   MPI_Comm machine;  // the ranks that can share memory with this one
-  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+  MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
   int rank, ranks;
-  CHECK_MPI(MPI_Comm_rank(machine, &rank));
-  CHECK_MPI(MPI_Comm_size(machine, &ranks));
+  MPI_CHECK(MPI_Comm_rank(machine, &rank));
+  MPI_CHECK(MPI_Comm_size(machine, &ranks));
 
   int *mine, *theirs, unit;
   MPI_Aint bytes;
   MPI_Win window;
-  CHECK_MPI(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, machine, &mine, &window));
-  CHECK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
-  CHECK_MPI(MPI_Win_shared_query(window, (rank + 1) % ranks, &bytes, &unit, &theirs));
+  MPI_CHECK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, machine, &mine, &window));
+  MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
+  MPI_CHECK(MPI_Win_shared_query(window, (rank + 1) % ranks, &bytes, &unit, &theirs));
   // MPI_Win_sync has to be in an epoch.
-  CHECK_MPI(MPI_Win_lock_all(0, window));
+  MPI_CHECK(MPI_Win_lock_all(0, window));
   *theirs = 100 + rank;             // a store like any other
-  CHECK_MPI(MPI_Win_sync(window));  // this store is complete
-  CHECK_MPI(MPI_Barrier(machine));  // the stores of all other ranks are complete, too
-  CHECK_MPI(MPI_Win_sync(window));  // loads after this line see them
+  MPI_CHECK(MPI_Win_sync(window));  // this store is complete
+  MPI_CHECK(MPI_Barrier(machine));  // the stores of all other ranks are complete, too
+  MPI_CHECK(MPI_Win_sync(window));  // loads after this line see them
   const bool right = *mine == 100 + (rank - 1 + ranks) % ranks;
-  CHECK_MPI(MPI_Win_unlock_all(window));
-  CHECK_MPI(MPI_Win_free(&window));
-  CHECK_MPI(MPI_Comm_free(&machine));
+  MPI_CHECK(MPI_Win_unlock_all(window));
+  MPI_CHECK(MPI_Win_free(&window));
+  MPI_CHECK(MPI_Comm_free(&machine));
   return right;
 }
 
@@ -78,37 +77,37 @@ int main(int argc, char** argv) {
   options.add("tasks", tasks, "tasks that are dealt out", 1, 10'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
   const int next = (rank + 1) % ranks, previous = (rank - 1 + ranks) % ranks;
 
   int* mine;
   MPI_Win window;
-  CHECK_MPI(MPI_Win_allocate(places * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
-  CHECK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));  // errors are returned by the calls, for CHECK_MPI
+  MPI_CHECK(MPI_Win_allocate(places * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
+  MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));  // errors are returned by the calls, for MPI_CHECK
   std::fill_n(mine, int(places), 0);
 
   const int sent = 100 + rank, share = rank + 1;
   int got = -1;
-  CHECK_MPI(MPI_Win_fence(0, window));  // an epoch begins on all ranks
-  CHECK_MPI(MPI_Put(&sent, 1, MPI_INT, next, inbox, 1, MPI_INT, window));
-  CHECK_MPI(MPI_Accumulate(&share, 1, MPI_INT, 0, sum, 1, MPI_INT, MPI_SUM, window));
-  CHECK_MPI(MPI_Win_fence(0, window));  // it ends: all numbers are there, and not before; the next one begins
-  CHECK_MPI(MPI_Get(&got, 1, MPI_INT, previous, inbox, 1, MPI_INT, window));
-  CHECK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // it ends: `got` may be read; no other one begins
+  MPI_CHECK(MPI_Win_fence(0, window));  // an epoch begins on all ranks
+  MPI_CHECK(MPI_Put(&sent, 1, MPI_INT, next, inbox, 1, MPI_INT, window));
+  MPI_CHECK(MPI_Accumulate(&share, 1, MPI_INT, 0, sum, 1, MPI_INT, MPI_SUM, window));
+  MPI_CHECK(MPI_Win_fence(0, window));  // it ends: all numbers are there, and not before; the next one begins
+  MPI_CHECK(MPI_Get(&got, 1, MPI_INT, previous, inbox, 1, MPI_INT, window));
+  MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // it ends: `got` may be read; no other one begins
   const int found = mine[inbox], total = mine[sum];
-  session.print_in_order(fmt::format("rank {} put {} at rank {}, found {} in its window, got {} from rank {}", rank,
-                                     sent, next, found, got, previous));
+  world.print_in_order(fmt::format("rank {} put {} at rank {}, found {} in its window, got {} from rank {}", rank, sent,
+                                   next, found, got, previous));
 
   const std::vector<int> taken = take_tasks(tasks, window);
   std::vector<int> taken_by_all(taken.size());
-  CHECK_MPI(MPI_Reduce(taken.data(), taken_by_all.data(), tasks, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} took {} tasks", rank, std::reduce(taken.begin(), taken.end())));
-  CHECK_MPI(MPI_Win_free(&window));
+  MPI_CHECK(MPI_Reduce(taken.data(), taken_by_all.data(), tasks, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} took {} tasks", rank, std::reduce(taken.begin(), taken.end())));
+  MPI_CHECK(MPI_Win_free(&window));
 
-  const long put = collective::sum(found == 100 + previous);
-  const long fetched = collective::sum(got == 100 + (rank - 2 + 2 * ranks) % ranks);
-  const long stored = collective::sum(store_directly());
+  const long put = mpi::sum_over_ranks(found == 100 + previous);
+  const long fetched = mpi::sum_over_ranks(got == 100 + (rank - 2 + 2 * ranks) % ranks);
+  const long stored = mpi::sum_over_ranks(store_directly());
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("ranks that found the number of the rank before", put, ranks);
@@ -118,5 +117,5 @@ int main(int argc, char** argv) {
                  static_cast<int>(std::count(taken_by_all.begin(), taken_by_all.end(), 1)), tasks);
     checks.equal("ranks that found what another rank stored directly", stored, ranks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 /// Decimal digits as a number, and 10 to the power of how many they are: {42, 100} or {7, 10}.
 struct Digits {
@@ -26,7 +26,7 @@ inline void append(void* left, void* right, int* length, MPI_Datatype*) {
 /// `Digits` as a type of MPI. Who has called this calls MPI_Type_free.
 inline MPI_Datatype make_digits_type() {
   MPI_Datatype type;
-  CHECK_MPI(MPI_Type_contiguous(2, MPI_UINT64_T, &type));
-  CHECK_MPI(MPI_Type_commit(&type));
+  MPI_CHECK(MPI_Type_contiguous(2, MPI_UINT64_T, &type));
+  MPI_CHECK(MPI_Type_commit(&type));
   return type;
 }

@@ -5,18 +5,17 @@
 // inside: pieces of the arrays go round the ranks. Then another operator of MPI finds the largest of the ranks'
 // numbers, and last an operator of the program's own puts the ranks' digits one after another.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_reduce/mpi_reduce.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce
 // Run:     mpirun -n 3 mpi_reduce [--length N] [--root N] [--odd-one N]
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
 #include "digits.hpp"
-#include "mpi_session.hpp"
 #include "ring_all_reduce.hpp"
 
 namespace {
@@ -48,39 +47,39 @@ int main(int argc, char** argv) {
   options.add("odd-one", odd_one, "a rank that claims to have one number more, or -1 for none", -1, 1'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
+  if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
   // MPI does not compare the lengths, so the program does.
-  const auto [shortest, longest] = collective::minmax_over_ranks(rank == odd_one ? length + 1 : length);
-  if (shortest < longest) return session.usage_error("the ranks' arrays differ in length");
+  const auto [shortest, longest] = mpi::minmax_over_ranks(rank == odd_one ? length + 1 : length);
+  if (shortest < longest) return world.usage_error("the ranks' arrays differ in length");
 
   const Numbers mine = multiples(rank + 1, length);
   Numbers sum(mine.size(), 0), sum_everywhere(mine.size()), sum_by_ring(mine.size());
-  CHECK_MPI(MPI_Reduce(mine.data(), sum.data(), length, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Allreduce(mine.data(), sum_everywhere.data(), length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} has {}, and after MPI_Reduce {}", rank, text_of(mine), text_of(sum)));
-  const long sent = collective::sum(ring_all_reduce(mine, sum_by_ring, rank, ranks));
+  MPI_CHECK(MPI_Reduce(mine.data(), sum.data(), length, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(mine.data(), sum_everywhere.data(), length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} has {}, and after MPI_Reduce {}", rank, text_of(mine), text_of(sum)));
+  const long sent = mpi::sum_over_ranks(ring_all_reduce(mine, sum_by_ring, rank, ranks));
 
   const Ranked number = {3 * rank % 5, rank};
   Ranked largest = {};  // combined by another operator; of several ranks that have the largest number, the lowest
-  CHECK_MPI(MPI_Reduce(&number, &largest, 1, MPI_2INT, MPI_MAXLOC, 0, MPI_COMM_WORLD));
-  session.print_in_order(fmt::format("rank {} has the number {}", rank, number.number));
+  MPI_CHECK(MPI_Reduce(&number, &largest, 1, MPI_2INT, MPI_MAXLOC, 0, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} has the number {}", rank, number.number));
 
   MPI_Op in_order;
-  CHECK_MPI(MPI_Op_create(append, 0, &in_order));  // 0: not commutative, so MPI keeps the order of the ranks
+  MPI_CHECK(MPI_Op_create(append, 0, &in_order));  // 0: not commutative, so MPI keeps the order of the ranks
   const Digits digit = of_rank(rank);
   Digits digits = {};
   MPI_Datatype type = make_digits_type();
-  CHECK_MPI(MPI_Allreduce(&digit, &digits, 1, type, in_order, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Type_free(&type));
-  CHECK_MPI(MPI_Op_free(&in_order));
+  MPI_CHECK(MPI_Allreduce(&digit, &digits, 1, type, in_order, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Type_free(&type));
+  MPI_CHECK(MPI_Op_free(&in_order));
 
   const Numbers expected = multiples(ranks * (ranks + 1) / 2, length);
   const Numbers wanted = rank == root ? expected : multiples(0, length);
-  const long right = collective::sum(sum == wanted);  // true counts as 1
-  const long right_everywhere = collective::sum(sum_everywhere == expected);
-  const long right_by_ring = collective::sum(sum_by_ring == expected);
+  const long right = mpi::sum_over_ranks(sum == wanted);  // true counts as 1
+  const long right_everywhere = mpi::sum_over_ranks(sum_everywhere == expected);
+  const long right_by_ring = mpi::sum_over_ranks(sum_by_ring == expected);
   Ranked expected_largest = {-1, -1};
   std::uint64_t expected_digits = 0;
   for (int i = 0; i < ranks; ++i) {
@@ -97,5 +96,5 @@ int main(int argc, char** argv) {
                  std::vector{expected_largest.number, expected_largest.rank});
     checks.equal("digits of all ranks, in the order of the ranks", digits.number, expected_digits);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

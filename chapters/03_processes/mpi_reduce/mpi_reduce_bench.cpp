@@ -12,8 +12,8 @@
 #include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 #include "ring_all_reduce.hpp"
 
 namespace {
@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
   options.add("up-to", up_to, "largest array of each rank, in bytes", 8, 16 << 20);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
   cookbook::Figures times("an all-reduce and a barrier", cookbook::cost("us", 1e-6));
   collective::add_barrier(times);
   bool right = true;
@@ -50,11 +50,11 @@ int main(int argc, char** argv) {
     }
     const std::vector<collective::Form> forms = {
         {"MPI_Allreduce",
-         [&] { CHECK_MPI(MPI_Allreduce(mine.data(), total.data(), length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)); }},
+         [&] { MPI_CHECK(MPI_Allreduce(mine.data(), total.data(), length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)); }},
         {"reduce, broadcast",
          [&] {
-           CHECK_MPI(MPI_Reduce(mine.data(), total.data(), length, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
-           CHECK_MPI(MPI_Bcast(total.data(), length, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+           MPI_CHECK(MPI_Reduce(mine.data(), total.data(), length, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+           MPI_CHECK(MPI_Bcast(total.data(), length, MPI_DOUBLE, 0, MPI_COMM_WORLD));
          }},
         {"ring", [&] { ring_all_reduce(mine, total, rank, ranks); }},
     };
@@ -66,5 +66,5 @@ int main(int argc, char** argv) {
     checks.that("every size, all three ways: every rank has the sum", right);
     times.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -5,37 +5,37 @@
 // be right, as with Open MPI 4.1, which is all that a small test sees. Of 10000 elements most are wrong. No call
 // returns an error.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_reduce/mpi_reduce_commutative.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce_commutative
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce_commutative.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce_commutative
 // Run:     mpirun -n 3 mpi_reduce_commutative
 // Symptom: exit 1, prints "in another order"
 
 #include <algorithm>
 #include <vector>
 
+#include "cookbook/mpi.hpp"
 #include "digits.hpp"
-#include "mpi_session.hpp"
 
 int main() {
-  const mpi::Session session(3);
+  const mpi::Environment world(3);
   MPI_Datatype type = make_digits_type();
   MPI_Op op;
-  CHECK_MPI(MPI_Op_create(append, 1, &op));  // wrong: 1 says that the order does not count
+  MPI_CHECK(MPI_Op_create(append, 1, &op));  // wrong: 1 says that the order does not count
 
   std::uint64_t expected = 0;
-  for (int rank = 0; rank < session.ranks(); ++rank) expected = 10 * expected + of_rank(rank).number;
+  for (int rank = 0; rank < world.size(); ++rank) expected = 10 * expected + of_rank(rank).number;
   bool all_right = true;
   for (const int length : {1, 10000}) {
-    const std::vector<Digits> mine(static_cast<std::size_t>(length), of_rank(session.rank()));
+    const std::vector<Digits> mine(static_cast<std::size_t>(length), of_rank(world.rank()));
     std::vector<Digits> all(mine.size());
-    CHECK_MPI(MPI_Allreduce(mine.data(), all.data(), length, type, op, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(mine.data(), all.data(), length, type, op, MPI_COMM_WORLD));
     const long wrong = std::count_if(all.begin(), all.end(), [&](const Digits& one) { return one.number != expected; });
-    if (session.rank() == 0) {
+    if (world.rank() == 0) {
       cookbook::println("{} of {} elements are {}", wrong > 0 ? wrong : length, length,
                         wrong > 0 ? "in another order" : "right");
     }
     all_right = all_right && wrong == 0;
   }
-  CHECK_MPI(MPI_Type_free(&type));
-  CHECK_MPI(MPI_Op_free(&op));
+  MPI_CHECK(MPI_Type_free(&type));
+  MPI_CHECK(MPI_Op_free(&op));
   return all_right ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 using Numbers = std::vector<double>;
 
@@ -22,7 +22,7 @@ inline long ring_all_reduce(const Numbers& mine, Numbers& total, int rank, int r
   for (int step = 0; step < 2 * (ranks - 1); ++step) {
     const int out = (rank - step + 2 * ranks) % ranks, in = (out - 1 + ranks) % ranks;
     const Numbers& from = step == 0 ? mine : total;
-    CHECK_MPI(MPI_Sendrecv(from.data() + start(out), length(out), MPI_DOUBLE, next, 0, total.data() + start(in),
+    MPI_CHECK(MPI_Sendrecv(from.data() + start(out), length(out), MPI_DOUBLE, next, 0, total.data() + start(in),
                            length(in), MPI_DOUBLE, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     sent += length(out);
     if (step >= ranks - 1) continue;  // the piece that has come is finished

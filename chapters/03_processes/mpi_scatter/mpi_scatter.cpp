@@ -4,7 +4,7 @@
 // one call. It looks at no length: so the ranks compare it with their number first, and all of them end with a message
 // if it is wrong. MPI_Scatterv deals out shares that need not be equal, here ten numbers to three ranks.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
 // Run:     mpirun -n 10 mpi_scatter [--items N] [--root N]
 
 #include <algorithm>
@@ -13,22 +13,21 @@
 #include <string>
 #include <vector>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
 /// Number i of the root's list goes to rank i, which gets it as the result. Called by all ranks; only the root's list
 /// counts. If it does not have one number per rank, this throws std::invalid_argument on every rank.
-int scatter_one_each(const std::vector<int>& list, int root, const mpi::Session& session) {
-  const int ranks = session.ranks();
+int scatter_one_each(const std::vector<int>& list, int root, const mpi::Environment& world) {
+  const int ranks = world.size();
   int items = static_cast<int>(list.size());  // only the root knows how long the list is, so it tells the others
-  CHECK_MPI(MPI_Bcast(&items, 1, MPI_INT, root, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(&items, 1, MPI_INT, root, MPI_COMM_WORLD));
   if (items != ranks) throw std::invalid_argument(fmt::format("expecting {} items, got {}", ranks, items));
   int mine = -1;
-  CHECK_MPI(MPI_Scatter(list.data(), 1, MPI_INT, &mine, 1, MPI_INT, root, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Scatter(list.data(), 1, MPI_INT, &mine, 1, MPI_INT, root, MPI_COMM_WORLD));
   return mine;
 }
 
@@ -60,32 +59,32 @@ int main(int argc, char** argv) {
   options.add("root", root, "the rank that has the list", 0, 1'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), ranks = session.ranks();
-  if (root >= ranks) return session.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
+  if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   int number = -1;
   try {
-    number = scatter_one_each(rank == root ? one_to(items) : std::vector<int>(), root, session);
+    number = scatter_one_each(rank == root ? one_to(items) : std::vector<int>(), root, world);
   } catch (const std::invalid_argument& wrong_length) {
     cookbook::print_error(fmt::format("rank {}: {}", rank, wrong_length.what()));
     return 2;
   }
-  session.print_in_order(fmt::format("rank {} has {}", rank, number));
+  world.print_in_order(fmt::format("rank {} has {}", rank, number));
   std::vector<int> numbers(ranks);  // the opposite of a scatter: rank 0 gets the number of each rank
-  CHECK_MPI(MPI_Gather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Gather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
 
   constexpr int total = 10;  // numbers for three ranks
   const std::vector<int> list = rank == root ? one_to(total) : std::vector<int>();
   const Shares shares = shares_of(total, std::min(3, ranks), ranks);  // the same on all ranks
   std::vector<int> share(shares.counts[rank]), whole(total);
-  CHECK_MPI(MPI_Scatterv(list.data(), shares.counts.data(), shares.starts.data(), MPI_INT,  // read on the root only
+  MPI_CHECK(MPI_Scatterv(list.data(), shares.counts.data(), shares.starts.data(), MPI_INT,  // read on the root only
                          share.data(), shares.counts[rank], MPI_INT, root, MPI_COMM_WORLD));
-  session.print_in_order(share.empty() ? "" : fmt::format("rank {} has the share {}", rank, share));
-  CHECK_MPI(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT,  // back again, on all ranks
+  world.print_in_order(share.empty() ? "" : fmt::format("rank {} has the share {}", rank, share));
+  MPI_CHECK(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT,  // back again, on all ranks
                            whole.data(), shares.counts.data(), shares.starts.data(), MPI_INT, MPI_COMM_WORLD));
-  const bool all_have_whole = collective::all_ranks(whole == one_to(total));
-  const long sum = collective::sum(std::accumulate(share.begin(), share.end(), 0));
+  const bool all_have_whole = mpi::all_ranks(whole == one_to(total));
+  const long sum = mpi::sum_over_ranks(std::accumulate(share.begin(), share.end(), 0));
 
   cookbook::Checks checks;
   if (rank == 0) {
@@ -93,5 +92,5 @@ int main(int argc, char** argv) {
     checks.equal("sum of the numbers in all shares", sum, 55);
     checks.that("the shares, put together again, are the list", all_have_whole);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

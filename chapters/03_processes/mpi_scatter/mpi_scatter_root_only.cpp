@@ -5,31 +5,31 @@
 // they wait for another one, and the root waits for them when MPI is to end. An error on one rank is not seen by the
 // others: either all ranks learn of it, or the one calls MPI_Abort.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_scatter/mpi_scatter_root_only.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter_root_only
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter_root_only.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter_root_only
 // Run:     mpirun -n 10 mpi_scatter_root_only, then Ctrl-C
 // Symptom: hangs
 
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 int main() {
-  const mpi::Session session(4);
-  const int ranks = session.ranks();
+  const mpi::Environment world(4);
+  const int ranks = world.size();
   int dealt_out = 0;
   for (const int missing : {3, 0}) {
     std::vector<int> list;
-    if (session.rank() == 0) list.assign(ranks - missing, 1);  // on the root alone, as if read from a file
+    if (world.rank() == 0) list.assign(ranks - missing, 1);  // on the root alone, as if read from a file
 
-    if (session.rank() == 0 && std::ssize(list) != ranks) {  // wrong: the others do not learn of it
+    if (world.rank() == 0 && std::ssize(list) != ranks) {  // wrong: the others do not learn of it
       cookbook::println("expecting {} items, got {}", ranks, list.size());
       continue;
     }
     int mine = 0;
-    CHECK_MPI(MPI_Scatter(list.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    cookbook::println("rank {} has {}", session.rank(), mine);
+    MPI_CHECK(MPI_Scatter(list.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    cookbook::println("rank {} has {}", world.rank(), mine);
     ++dealt_out;
   }
-  if (session.rank() == 0) cookbook::println("lists dealt out: {} of 2", dealt_out);
+  if (world.rank() == 0) cookbook::println("lists dealt out: {} of 2", dealt_out);
   return 0;
 }

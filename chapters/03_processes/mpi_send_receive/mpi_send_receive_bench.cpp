@@ -1,6 +1,6 @@
 // Send and receive, measured
 //
-// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/mpi_send_receive/mpi_send_receive_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o mpi_send_receive_bench
+// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon chapters/03_processes/mpi_send_receive/mpi_send_receive_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o mpi_send_receive_bench
 // Run:     mpirun -n 2 mpi_send_receive_bench [--up-to BYTES] [--rounds N]
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
@@ -24,9 +24,9 @@ constexpr std::size_t kibi = 1024, mebi = kibi * kibi;
 void there_and_back(int rank, const std::vector<char>& data, std::vector<char>& received, int times) {
   const int bytes = static_cast<int>(data.size()), other = 1 - rank;
   for (int i = 0; i < times; ++i) {
-    if (rank == 0) CHECK_MPI(MPI_Send(data.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD));
-    CHECK_MPI(MPI_Recv(received.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    if (rank == 1) CHECK_MPI(MPI_Send(received.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD));
+    if (rank == 0) MPI_CHECK(MPI_Send(data.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Recv(received.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (rank == 1) MPI_CHECK(MPI_Send(received.data(), bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD));
   }
 }
 
@@ -76,8 +76,8 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "measured runs of each size", 1, 1'000);
   options.parse(argc, argv);
 
-  const mpi::Session session(2);
-  const int rank = session.rank();
+  const mpi::Environment world(2);
+  const int rank = world.rank();
   cookbook::Checks checks;
   if (rank < 2) {
     cookbook::pin(rank);
@@ -90,6 +90,6 @@ int main(int argc, char** argv) {
       if (up_to >= 64 * kibi) bandwidth.print(checks);
     }
   }
-  session.sleeping_barrier();  // further ranks have nothing to do, and sleep
-  return session.exit_code(checks);
+  world.sleeping_barrier();  // further ranks have nothing to do, and sleep
+  return world.exit_code(checks);
 }

@@ -5,15 +5,14 @@
 // row is above the first one, and the last column to the left of the first one. Then each rank sends its number to its
 // neighbours. A message to a neighbour that does not exist needs no special case.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_topology/mpi_topology.cpp common/cookbook/*.cpp -lfmt -o mpi_topology
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_topology/mpi_topology.cpp common/cookbook/*.cpp -lfmt -o mpi_topology
 // Run:     mpirun -n 12 mpi_topology [--rows N]
 
 #include <string>
 
-#include "collective_bench.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "mpi_session.hpp"
 
 namespace {
 
@@ -22,7 +21,7 @@ MPI_Comm make_grid(int rows, int columns, bool torus) {
   const int sizes[] = {rows, columns};
   const int wraps_around[] = {torus, torus};  // is the first row below the last one, and likewise for columns?
   MPI_Comm grid;
-  CHECK_MPI(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));  // 0: all ranks keep their numbers
+  MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));  // 0: all ranks keep their numbers
   return grid;
 }
 
@@ -31,8 +30,8 @@ struct Neighbours {
   int up, down, left, right;
 
   explicit Neighbours(MPI_Comm grid) {
-    CHECK_MPI(MPI_Cart_shift(grid, 0, 1, &up, &down));     // in dimension 0, the rows, by 1 place
-    CHECK_MPI(MPI_Cart_shift(grid, 1, 1, &left, &right));  // in dimension 1, the columns
+    MPI_CHECK(MPI_Cart_shift(grid, 0, 1, &up, &down));     // in dimension 0, the rows, by 1 place
+    MPI_CHECK(MPI_Cart_shift(grid, 1, 1, &left, &right));  // in dimension 1, the columns
   }
 
   std::string text() const {
@@ -44,7 +43,7 @@ struct Neighbours {
 /// Sends `number` to `to`, and returns the number that `from` sends, or MPI_PROC_NULL if that is no process.
 int shift(MPI_Comm grid, int number, int to, int from) {
   int received = MPI_PROC_NULL;
-  CHECK_MPI(MPI_Sendrecv(&number, 1, MPI_INT, to, 0, &received, 1, MPI_INT, from, 0, grid, MPI_STATUS_IGNORE));
+  MPI_CHECK(MPI_Sendrecv(&number, 1, MPI_INT, to, 0, &received, 1, MPI_INT, from, 0, grid, MPI_STATUS_IGNORE));
   return received;
 }
 
@@ -67,17 +66,16 @@ int main(int argc, char** argv) {
   options.add("rows", rows, "rows of the grid; it has as many columns as there are ranks for", 1, 1000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const int rank = session.rank(), columns = session.ranks() / rows;
-  if (columns == 0)
-    return session.usage_error(fmt::format("--rows {}: there are only {} ranks", rows, session.ranks()));
+  const mpi::Environment world;
+  const int rank = world.rank(), columns = world.size() / rows;
+  if (columns == 0) return world.usage_error(fmt::format("--rows {}: there are only {} ranks", rows, world.size()));
 
   MPI_Comm mesh = make_grid(rows, columns, false), torus = make_grid(rows, columns, true);
   std::string text = fmt::format("rank {} has no place", rank);
   int good_in_mesh = 0, good_in_torus = 0, back_at_home = 0;
   if (mesh != MPI_COMM_NULL) {
     int place[2];
-    CHECK_MPI(MPI_Cart_coords(mesh, rank, 2, place));  // row and column
+    MPI_CHECK(MPI_Cart_coords(mesh, rank, 2, place));  // row and column
     const Neighbours in_mesh(mesh), in_torus(torus);
     text = fmt::format("rank {} at ({}, {}): mesh {}; torus {}", rank, place[0], place[1], in_mesh.text(),
                        in_torus.text());
@@ -87,13 +85,13 @@ int main(int argc, char** argv) {
     int number = rank;  // each number goes once round its row
     for (int step = 0; step < columns; ++step) number = shift(torus, number, in_torus.right, in_torus.left);
     back_at_home = number == rank;
-    CHECK_MPI(MPI_Comm_free(&mesh));
-    CHECK_MPI(MPI_Comm_free(&torus));
+    MPI_CHECK(MPI_Comm_free(&mesh));
+    MPI_CHECK(MPI_Comm_free(&torus));
   }
-  session.print_in_order(text);
+  world.print_in_order(text);
 
-  const long all_in_mesh = collective::sum(good_in_mesh), all_in_torus = collective::sum(good_in_torus);
-  const long all_at_home = collective::sum(back_at_home);
+  const long all_in_mesh = mpi::sum_over_ranks(good_in_mesh), all_in_torus = mpi::sum_over_ranks(good_in_torus);
+  const long all_at_home = mpi::sum_over_ranks(back_at_home);
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("sides on which the exchange in the mesh was right", all_in_mesh, 4L * rows * columns);
@@ -101,5 +99,5 @@ int main(int argc, char** argv) {
     checks.equal(fmt::format("numbers that are back at their rank after {} steps to the right", columns), all_at_home,
                  1L * rows * columns);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

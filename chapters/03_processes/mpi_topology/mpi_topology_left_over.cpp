@@ -4,21 +4,21 @@
 // the last two no communicator but MPI_COMM_NULL, and a call with that is an error. With 5, 10 or 15 ranks all is well,
 // so the mistake may stay unnoticed.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/mpi_topology/mpi_topology_left_over.cpp common/cookbook/*.cpp -lfmt -o mpi_topology_left_over
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_topology/mpi_topology_left_over.cpp common/cookbook/*.cpp -lfmt -o mpi_topology_left_over
 // Run:     mpirun -n 12 mpi_topology_left_over
 // Symptom: exit 3, prints "MPI_Comm_rank: "
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 int main() {
-  const mpi::Session session(5);
-  const int sizes[] = {5, session.ranks() / 5}, wraps_around[] = {0, 0};
+  const mpi::Environment world(5);
+  const int sizes[] = {5, world.size() / 5}, wraps_around[] = {0, 0};
   MPI_Comm grid;
-  CHECK_MPI(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));
+  MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));
   // Missing: what a rank does whose `grid` is MPI_COMM_NULL.
   int rank, place[2];
-  CHECK_MPI(MPI_Comm_rank(grid, &rank));
-  CHECK_MPI(MPI_Cart_coords(grid, rank, 2, place));
+  MPI_CHECK(MPI_Comm_rank(grid, &rank));
+  MPI_CHECK(MPI_Cart_coords(grid, rank, 2, place));
   cookbook::println("rank {} is at ({}, {})", rank, place[0], place[1]);
   return 0;
 }

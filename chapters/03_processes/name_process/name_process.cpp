@@ -61,6 +61,6 @@ int main(int argc, char** argv) {
   checks.equal("the parent's own name", own_name, "MainProcess");
   foo_may_end.give();
   second_may_end.give();
-  checks.equal("exit codes", std::vector{exit_code_of(foo.id), exit_code_of(second.id)}, {0, 0});
+  checks.equal("exit codes", std::vector{cookbook::exit_code_of(foo.id), cookbook::exit_code_of(second.id)}, {0, 0});
   return checks.exit_code();
 }

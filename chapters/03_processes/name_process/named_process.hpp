@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 inline std::string own_name = "MainProcess";  // each process has a variable of its own
 inline int processes_started = 0;             // by this process, with a name or without
@@ -44,7 +44,7 @@ template <typename Work>
 NamedProcess start_named(const CommandLine& command_line, std::string name, Work work) {
   ++processes_started;
   if (name.empty()) name = fmt::format("Process-{}", processes_started);
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     own_name = name;                                   // for this program
     check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for ps, top, pgrep: at most 15 characters
     command_line.set(name);                            // for ps -f, pgrep -f

@@ -10,7 +10,7 @@
 #include <string>
 #include <typeinfo>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 
 /// A process as an object: what it does stands in run() of a derived class. It can be started once, and its child does
 /// not outlive the object.
@@ -33,14 +33,14 @@ class Process {
   /// Starts a child that calls run(). Throws std::logic_error if the process has been started before.
   void start() {
     if (child_ != 0) throw std::logic_error(name() + " has been started already");
-    child_ = start_child([this] { return run(); });  // fork; in the child run(), then _exit
+    child_ = cookbook::start_child([this] { return run(); });  // fork; in the child run(), then _exit
   }
 
   /// Waits for the end of the child. Returns its exit code, or -N if signal N ended it. Throws std::logic_error if the
   /// process has not been started.
   int join() {
     if (child_ == 0) throw std::logic_error(name() + " has not been started");
-    if (!exit_code_) exit_code_ = exit_code_of(child_);
+    if (!exit_code_) exit_code_ = cookbook::exit_code_of(child_);
     return *exit_code_;
   }
 

@@ -4,7 +4,7 @@
 // which the child calls. The child works on a copy of the object: it has all that the constructor was given, but what
 // it changes is lost when it ends.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
 // Run:     process_class [--processes N]
 
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
 // pipe, and this process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file,
 // which comes when all writing ends of its pipe have been closed.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
 // Run:     process_pipe [--items N]
 
 #include "cookbook/checks.hpp"
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("numbers received", received, items);
   checks.equal("numbers that are not the expected square", wrong, 0);
-  checks.equal("exit code of the sender", exit_code_of(squares.sender), 0);
-  checks.equal("exit code of the squarer", exit_code_of(squares.squarer), 0);
+  checks.equal("exit code of the sender", cookbook::exit_code_of(squares.sender), 0);
+  checks.equal("exit code of the squarer", cookbook::exit_code_of(squares.squarer), 0);
   return checks.exit_code();
 }

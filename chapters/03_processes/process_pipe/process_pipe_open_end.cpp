@@ -4,7 +4,7 @@
 // end. All numbers come. Then the parent waits for a next number, or for end-of-file, and neither ever comes: one
 // writing end is still open, and it is in the hands of the parent itself.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pipe/process_pipe_open_end.cpp common/cookbook/*.cpp -lfmt -o process_pipe_open_end
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe_open_end.cpp common/cookbook/*.cpp -lfmt -o process_pipe_open_end
 // Run:     process_pipe_open_end, then Ctrl-C
 // Symptom: hangs
 
@@ -13,7 +13,7 @@
 
 int main() {
   const Pipe numbers = make_pipe();
-  const pid_t sender = start_child([&] {
+  const pid_t sender = cookbook::start_child([&] {
     close(numbers.reading);
     for (long number = 0; number < 3; ++number) write_number(numbers, number);
   });
@@ -22,5 +22,5 @@ int main() {
   long number = 0;
   while (read_number(numbers, number)) cookbook::println("{}", number);
   cookbook::println("End");
-  return exit_code_of(sender);
+  return cookbook::exit_code_of(sender);
 }

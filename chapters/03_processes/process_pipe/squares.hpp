@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 
 /// The two ends of a pipe, as file descriptors.
 struct Pipe {
@@ -39,13 +39,13 @@ struct Squares {
 /// Starts a child that sends the numbers from 0 to `items` - 1, and one that squares them.
 inline Squares start_squares(long items) {
   const Pipe numbers = make_pipe();
-  const pid_t sender = start_child([&] {
+  const pid_t sender = cookbook::start_child([&] {
     close(numbers.reading);
     for (long number = 0; number < items; ++number) write_number(numbers, number);
   });  // the child ends here, and so its writing end is closed
 
   const Pipe results = make_pipe();  // made after the sender, which has no copy of it
-  const pid_t squarer = start_child([&] {
+  const pid_t squarer = cookbook::start_child([&] {
     close(numbers.writing);
     close(results.reading);
     long number = 0;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "board.hpp"
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 
 /// The tasks of one call.
@@ -30,13 +30,13 @@ class ProcessPool {
 
   /// Starts the workers. They are copies of this process as it is now, and see nothing of what it does later.
   explicit ProcessPool(int processes) {
-    for (int i = 0; i < processes; ++i) workers_.push_back(start_child([this] { work(*board_); }));
+    for (int i = 0; i < processes; ++i) workers_.push_back(cookbook::start_child([this] { work(*board_); }));
     collector_ = std::jthread([this] { collect(); });  // after the forks: a child has none of its parent's threads
   }
   /// Waits until all tasks are done and the workers have ended.
   ~ProcessPool() {
     for (std::size_t i = 0; i < workers_.size(); ++i) board_->tasks.put(Chunk{});  // no more tasks will come
-    for (const pid_t worker : workers_) exit_code_of(worker);
+    for (const pid_t worker : workers_) cookbook::exit_code_of(worker);
     board_->results.put(Chunk{});
     collector_.join();
   }

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "pool.hpp"
 #include "shared_memory.hpp"
 
@@ -31,7 +31,7 @@ long square(long x) { return x * x; }
 class HandOver {
  public:
   HandOver()
-      : child_(start_child([this] {
+      : child_(cookbook::start_child([this] {
           cookbook::pin(1);
           for (;;) {
             board_->begin.wait();
@@ -44,7 +44,7 @@ class HandOver {
         })) {}
   ~HandOver() {
     check(kill(child_, SIGKILL), "kill");
-    exit_code_of(child_);
+    cookbook::exit_code_of(child_);
   }
   HandOver(const HandOver&) = delete;
   HandOver& operator=(const HandOver&) = delete;

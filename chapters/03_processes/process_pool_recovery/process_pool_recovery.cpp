@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "recovering_pool.hpp"
 #include "shared_memory.hpp"
 

@@ -13,9 +13,9 @@
 #include <csignal>
 #include <utility>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 
 int main() {
@@ -30,11 +30,11 @@ int main() {
       check(write(to_caller[1], &task, sizeof task), "write");
     }
   };
-  start_child([&] {  // the supervisor
-    for (int i = 0; i < workers; ++i) start_child(work);
+  cookbook::start_child([&] {  // the supervisor
+    for (int i = 0; i < workers; ++i) cookbook::start_child(work);
     for (;;) {
-      exit_code_of(-1);  // any worker
-      start_child(work);
+      cookbook::exit_code_of(-1);  // any worker
+      cookbook::start_child(work);
     }
   });
 

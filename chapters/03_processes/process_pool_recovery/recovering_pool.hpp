@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 /// To be used in one thread, in a process that has no others: it starts workers by fork whenever it needs them.
 class RecoveringPool {
@@ -89,7 +89,7 @@ class RecoveringPool {
   void start(Worker& worker) const {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
-    worker.process = start_child([&] {
+    worker.process = cookbook::start_child([&] {
       for (long value = 0; recv(ends[1], &value, sizeof value, 0) == sizeof value;) {
         value = function_(value);
         send(ends[1], &value, sizeof value, MSG_NOSIGNAL);  // an error instead of a signal if the pool has gone
@@ -104,7 +104,7 @@ class RecoveringPool {
     shutdown(worker.socket, SHUT_RDWR);
     close(worker.socket);
     worker.socket = -1;
-    exit_code_of(worker.process);
+    cookbook::exit_code_of(worker.process);
   }
 
   /// Waits until a worker has sent something or has died; all of which there is news.

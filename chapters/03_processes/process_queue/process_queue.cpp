@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_until(start + units * std::chrono::milliseconds(unit_ms));
   };
 
-  const pid_t producer = start_child([&] {
+  const pid_t producer = cookbook::start_child([&] {
     for (int item = 1; item <= count; ++item) {
       shared->queue.put(item);
       cookbook::println("producer-1 put {}", item);
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
       cookbook::println("producer-1 sees {} items in the queue", shared->queue.size());
     }
   });
-  const pid_t consumer = start_child([&] {
+  const pid_t consumer = cookbook::start_child([&] {
     for (int units = 2;; units += 3) {
       sleep_until(units);  // takes an item at 2, 5, 8 and so on
       const int item = shared->queue.get();
@@ -70,10 +70,10 @@ int main(int argc, char** argv) {
     cookbook::println("consumer-2: the queue is empty");
   });
 
-  const int producer_code = exit_code_of(producer);  // the producer has put everything,
-  shared->queue.join();                              // all of it has been processed,
-  shared->queue.put(no_more);                        // and the consumer may end
-  const int consumer_code = exit_code_of(consumer);
+  const int producer_code = cookbook::exit_code_of(producer);  // the producer has put everything,
+  shared->queue.join();                                        // all of it has been processed,
+  shared->queue.put(no_more);                                  // and the consumer may end
+  const int consumer_code = cookbook::exit_code_of(consumer);
 
   const std::vector<int> taken(shared->taken, shared->taken + shared->taken_count);
   cookbook::Checks checks;

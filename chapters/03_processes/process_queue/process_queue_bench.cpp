@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 
@@ -106,12 +106,12 @@ double seconds_together(const std::function<bool()>& first, const std::function<
   const auto meet = [&] {
     for (++start->ready; start->ready < 2;) std::this_thread::yield();
   };
-  const pid_t one = start_child([&] {
+  const pid_t one = cookbook::start_child([&] {
     cookbook::pin(0);
     meet();
     return first() ? 0 : 1;
   });
-  const pid_t two = start_child([&] {
+  const pid_t two = cookbook::start_child([&] {
     cookbook::pin(1);
     meet();
     const cookbook::Stopwatch watch;
@@ -119,8 +119,8 @@ double seconds_together(const std::function<bool()>& first, const std::function<
     start->seconds = watch.seconds();
     return right ? 0 : 1;
   });
-  wrong += exit_code_of(one) != 0;
-  wrong += exit_code_of(two) != 0;
+  wrong += cookbook::exit_code_of(one) != 0;
+  wrong += cookbook::exit_code_of(two) != 0;
   return start->seconds;
 }
 

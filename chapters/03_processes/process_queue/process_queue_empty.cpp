@@ -10,19 +10,19 @@
 
 #include <unistd.h>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "shared_queue.hpp"
 
 int main() {
   const Shared<SharedQueue<int, 16>> queue;
-  const pid_t producer = start_child([&] {
+  const pid_t producer = cookbook::start_child([&] {
     for (int item = 0; item < 10; ++item) {
       usleep(10'000);  // it takes a moment to make one
       queue->put(item);
     }
   });
-  const pid_t consumer = start_child([&] {
+  const pid_t consumer = cookbook::start_child([&] {
     int taken = 0;
     while (queue->size() > 0) {  // wrong: empty does not mean that no more will come
       queue->get();
@@ -30,8 +30,8 @@ int main() {
     }
     return taken;
   });
-  exit_code_of(producer);
-  const int taken = exit_code_of(consumer);
+  cookbook::exit_code_of(producer);
+  const int taken = cookbook::exit_code_of(consumer);
   if (taken == 10) {
     cookbook::println("all 10 items were taken");
     return 0;

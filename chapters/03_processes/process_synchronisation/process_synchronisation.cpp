@@ -14,10 +14,10 @@
 #include <mutex>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "primitives.hpp"
 #include "shared_memory.hpp"
 
@@ -81,24 +81,24 @@ int main(int argc, char** argv) {
 
   const Shared<Meeting> meeting;
   std::vector<pid_t> four;
-  four.push_back(start_child([&] { test_with_barrier(*meeting, 0, "p1 - test_with_barrier"); }));
-  four.push_back(start_child([&] {
+  four.push_back(cookbook::start_child([&] { test_with_barrier(*meeting, 0, "p1 - test_with_barrier"); }));
+  four.push_back(cookbook::start_child([&] {
     for (int i = 0; i < 2; ++i) meeting->printed.wait();  // late on purpose: p3 and p4 have printed
     test_with_barrier(*meeting, 1, "p2 - test_with_barrier");
   }));
-  four.push_back(start_child([&] { test_without_barrier(*meeting, 2, "p3 - test_without_barrier"); }));
-  four.push_back(start_child([&] { test_without_barrier(*meeting, 3, "p4 - test_without_barrier"); }));
-  for (const pid_t process : four) exit_code_of(process);
+  four.push_back(cookbook::start_child([&] { test_without_barrier(*meeting, 2, "p3 - test_without_barrier"); }));
+  four.push_back(cookbook::start_child([&] { test_without_barrier(*meeting, 3, "p4 - test_without_barrier"); }));
+  for (const pid_t process : four) cookbook::exit_code_of(process);
 
   const Shared<Work> work;
   std::vector<pid_t> children;
   for (int i = 0; i < workers; ++i) {
-    children.push_back(start_child([&] { return work_on(*work, rounds); }));
+    children.push_back(cookbook::start_child([&] { return work_on(*work, rounds); }));
   }
   for (int i = 0; i < workers; ++i) work->ready.wait();
   const long before = work->counter;
   work->start.set();
-  for (const pid_t child : children) exit_code_of(child);
+  for (const pid_t child : children) cookbook::exit_code_of(child);
 
   const auto& [p1, p2, p3, p4] = meeting->went_on;
   cookbook::Checks checks;

@@ -12,14 +12,14 @@
 #include <latch>
 #include <thread>
 
-#include "child.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 
 int main() {
   const Shared<std::latch> latch(1);
   const Shared<bool> may_go_on(false);
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     latch->wait();
     return *may_go_on ? 0 : 1;
   });
@@ -28,7 +28,7 @@ int main() {
   *may_go_on = true;
   latch->count_down();
   cookbook::println("the latch is open: {}", latch->try_wait());
-  const int code = exit_code_of(child);
+  const int code = cookbook::exit_code_of(child);
   cookbook::println("the child has gone on {}", code == 0 ? "when it was allowed" : "too early");
   return code;
 }

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "robust_barrier.hpp"
 #include "shared_memory.hpp"
 
@@ -26,10 +26,10 @@ using Fates = std::vector<std::string>;
 /// Starts three processes, which do this, and waits for them. Each returns whether it got past the barrier.
 Fates fates_of(const std::vector<std::function<bool()>>& three) {
   std::vector<pid_t> children;
-  for (const auto& work : three) children.push_back(start_child([&] { return work() ? 0 : 1; }));
+  for (const auto& work : three) children.push_back(cookbook::start_child([&] { return work() ? 0 : 1; }));
   Fates fates;
   for (const pid_t child : children) {
-    const int code = exit_code_of(child);
+    const int code = cookbook::exit_code_of(child);
     fates.push_back(code == -SIGKILL ? "killed" : code == 0 ? "passed" : code == 1 ? "broken" : "failed");
   }
   return fates;

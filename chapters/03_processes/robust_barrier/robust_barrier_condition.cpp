@@ -13,9 +13,9 @@
 #include <fstream>
 #include <string>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
 #include "robust_mutex.hpp"
 #include "shared_memory.hpp"
@@ -30,7 +30,7 @@ struct Board {
 
 pid_t start_waiting(Board& board) {
   OneShotEvent has_lock;
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     check_error(pthread_mutex_lock(&board.mutex), "pthread_mutex_lock");
     has_lock.give();
     const int before = board.changes;
@@ -68,10 +68,10 @@ int main() {
 
   const pid_t dead = start_waiting(*board);
   check(kill(dead, SIGKILL), "kill");
-  cookbook::println("a process that waited was killed: {}", exit_code_of(dead));
+  cookbook::println("a process that waited was killed: {}", cookbook::exit_code_of(dead));
   for (int i = 0; i < 2; ++i) {
     const pid_t child = start_waiting(*board);
     change(*board);
-    cookbook::println("another one was woken after change {}", exit_code_of(child));
+    cookbook::println("another one was woken after change {}", cookbook::exit_code_of(child));
   }
 }

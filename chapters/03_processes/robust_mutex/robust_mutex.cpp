@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "monitor.hpp"
 #include "shared_memory.hpp"
 
@@ -45,7 +45,7 @@ struct Ruins {
 
 /// How a process fares that asks for access.
 std::string fate(Monitor<Ruins>& monitor, bool die) {
-  const int code = exit_code_of(start_child([&] {
+  const int code = cookbook::exit_code_of(cookbook::start_child([&] {
     try {
       const Monitor<Ruins>::Access ruins(monitor);
       if (die) raise(SIGKILL);
@@ -68,12 +68,13 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   const Shared<Monitor<Accounts>> accounts;
   checks.equal("exit code of a process that is killed half-way through a transfer of 10",
-               exit_code_of(start_child([&] { transfer(*accounts, 10, true); })), -SIGKILL);
+               cookbook::exit_code_of(cookbook::start_child([&] { transfer(*accounts, 10, true); })), -SIGKILL);
   std::vector<pid_t> others;
-  for (int i = 0; i < processes; ++i) others.push_back(start_child([&] { transfer(*accounts, 1, false); }));
-  checks.equal("processes that then transfer 1",
-               std::count_if(others.begin(), others.end(), [](pid_t child) { return exit_code_of(child) == 0; }),
-               processes);
+  for (int i = 0; i < processes; ++i) others.push_back(cookbook::start_child([&] { transfer(*accounts, 1, false); }));
+  checks.equal(
+      "processes that then transfer 1",
+      std::count_if(others.begin(), others.end(), [](pid_t child) { return cookbook::exit_code_of(child) == 0; }),
+      processes);
   const Monitor<Accounts>::Access result(*accounts);
   checks.equal("repairs", result->repairs, 1);
   checks.equal("both accounts", std::vector{result->first, result->second}, {60 - processes, 40 + processes});

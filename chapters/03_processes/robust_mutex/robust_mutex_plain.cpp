@@ -10,9 +10,9 @@
 
 #include <csignal>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 
 int main() {
@@ -23,11 +23,11 @@ int main() {
   // Missing: pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST);
   check_error(pthread_mutex_init(&*mutex, &how), "pthread_mutex_init");
 
-  const pid_t child = start_child([&] {
+  const pid_t child = cookbook::start_child([&] {
     check_error(pthread_mutex_lock(&*mutex), "pthread_mutex_lock");
     raise(SIGKILL);
   });
-  cookbook::println("the owner of the lock was killed: {}", exit_code_of(child));
+  cookbook::println("the owner of the lock was killed: {}", cookbook::exit_code_of(child));
   for (int i = 1; i <= 2; ++i) {
     const int error = pthread_mutex_lock(&*mutex);
     check_error(error, "pthread_mutex_lock");

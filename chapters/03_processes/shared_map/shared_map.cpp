@@ -12,10 +12,10 @@
 #include <map>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_map.hpp"
 #include "shared_memory.hpp"
 
@@ -25,8 +25,8 @@ namespace {
 template <typename Work>
 void run_workers(int workers, Work work) {
   std::vector<pid_t> processes;
-  for (int i = 0; i < workers; ++i) processes.push_back(start_child([&] { work(i); }));
-  for (const pid_t process : processes) exit_code_of(process);
+  for (int i = 0; i < workers; ++i) processes.push_back(cookbook::start_child([&] { work(i); }));
+  for (const pid_t process : processes) cookbook::exit_code_of(process);
 }
 
 template <typename Work>

@@ -17,12 +17,12 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "shared_map.hpp"
 #include "shared_memory.hpp"
 
@@ -38,11 +38,11 @@ class Manager {
 
   Manager() {
     for (Ends& ends : sockets_) check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), "socketpair");
-    process_ = start_child([&] { serve(); });
+    process_ = cookbook::start_child([&] { serve(); });
   }
   ~Manager() {
     shutdown(sockets_[max_workers][0], SHUT_WR);
-    exit_code_of(process_);
+    cookbook::exit_code_of(process_);
     for (const Ends& ends : sockets_) {
       close(ends[0]);
       close(ends[1]);
@@ -94,7 +94,7 @@ double seconds_of(int workers, long operations, Operation operation) {
   const Shared<Gate> gate;
   std::vector<pid_t> children;
   for (int worker = 0; worker < workers; ++worker) {
-    children.push_back(start_child([&] {
+    children.push_back(cookbook::start_child([&] {
       cookbook::pin(worker + 1);
       ++gate->ready;
       while (!gate->open) std::this_thread::yield();
@@ -105,7 +105,7 @@ double seconds_of(int workers, long operations, Operation operation) {
   }
   while (gate->ready < workers) std::this_thread::yield();
   gate->open = true;
-  for (const pid_t child : children) exit_code_of(child);
+  for (const pid_t child : children) cookbook::exit_code_of(child);
   return std::chrono::duration<double>(*std::max_element(gate->end, gate->end + workers) -
                                        *std::min_element(gate->begin, gate->begin + workers))
       .count();

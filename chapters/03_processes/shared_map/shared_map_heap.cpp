@@ -10,17 +10,18 @@
 
 #include <map>
 
-#include "child.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 
 int main() {
   constexpr long keys = 100'000;  // so many that the heap of the first child grows
   const Shared<std::map<long, long>> map;
-  exit_code_of(start_child([&] {
+  cookbook::exit_code_of(cookbook::start_child([&] {
     for (long key = 0; key < keys; ++key) (*map)[key] = 2 * key;
   }));
-  const int found = exit_code_of(start_child([&] { return map->contains(7) && map->contains(keys - 7) ? 0 : 1; }));
+  const int found = cookbook::exit_code_of(
+      cookbook::start_child([&] { return map->contains(7) && map->contains(keys - 7) ? 0 : 1; }));
   cookbook::println("the map says that it has {} keys; looking for them ended with {}", map->size(), found);
   const bool lost = found != 0;
   if (lost) cookbook::println("what one process has inserted is found by no other process");

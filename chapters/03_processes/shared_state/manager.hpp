@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 struct Request {
   enum Operation { get, set, add } operation;
@@ -70,14 +70,14 @@ class Manager {
   explicit Manager(int clients) : answers_(clients) {
     check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, requests_.data()), "socketpair");
     for (Ends& ends : answers_) check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), "socketpair");
-    process_ = start_child([&] { serve(requests_[1], answers_); });
+    process_ = cookbook::start_child([&] { serve(requests_[1], answers_); });
     close(requests_[1]);
     for (const Ends& ends : answers_) close(ends[1]);  // so that a client notices when the manager has gone
   }
   /// Ends the manager, and the map with it.
   ~Manager() {
     shutdown(requests_[0], SHUT_WR);  // in all processes that have it
-    exit_code_of(process_);
+    cookbook::exit_code_of(process_);
     close(requests_[0]);
     for (const Ends& ends : answers_) close(ends[0]);
   }

@@ -4,16 +4,16 @@
 // workers send it requests. A worker that gets a value, adds 1 and sets it makes two requests; another worker can come
 // in between, and then one of the two changes is lost. The request "add" makes the change in one step.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/shared_state/shared_state.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_state
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/shared_state/shared_state.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_state
 // Run:     shared_state [--workers N] [--changes N]
 
 #include <map>
 #include <vector>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "manager.hpp"
 
 namespace {
@@ -22,8 +22,8 @@ namespace {
 template <typename Work>
 void run_workers(const Manager& manager, int workers, Work work) {
   std::vector<pid_t> processes;
-  for (int i = 0; i < workers; ++i) processes.push_back(start_child([&] { work(manager.map(i), i); }));
-  for (const pid_t process : processes) exit_code_of(process);
+  for (int i = 0; i < workers; ++i) processes.push_back(cookbook::start_child([&] { work(manager.map(i), i); }));
+  for (const pid_t process : processes) cookbook::exit_code_of(process);
 }
 
 }  // namespace

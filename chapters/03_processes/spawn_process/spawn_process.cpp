@@ -5,7 +5,7 @@
 // they run one after another. If all are started before any is joined, they run at the same time, and the children with
 // the higher numbers finish first, because they work for a shorter time.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
 // Run:     spawn_process [--children N]       (with spawn_process_child in the same folder)
 
 #include <sys/wait.h>
@@ -15,10 +15,10 @@
 #include <functional>
 #include <vector>
 
-#include "child.hpp"  // exit_code_of: waits until a child has ended
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"  // exit_code_of: waits until a child has ended
 #include "start_two_ways.hpp"
 
 namespace {
@@ -30,7 +30,7 @@ int join_inside_the_loop(int children, const Start& start) {
   int good = 0;
   for (int number = 0; number < children; ++number) {
     const pid_t child = start(number);
-    good += exit_code_of(child) == 0;
+    good += cookbook::exit_code_of(child) == 0;
   }
   return good;
 }
@@ -40,7 +40,7 @@ int join_after_the_loop(int children, const Start& start) {
   std::vector<pid_t> started;
   for (int number = 0; number < children; ++number) started.push_back(start(number));
   int good = 0;
-  for (const pid_t child : started) good += exit_code_of(child) == 0;
+  for (const pid_t child : started) good += cookbook::exit_code_of(child) == 0;
   return good;
 }
 

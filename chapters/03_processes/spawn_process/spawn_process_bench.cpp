@@ -1,6 +1,6 @@
 // Starting a process, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_bench.cpp common/cookbook/*.cpp -lfmt -o spawn_process_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/03_processes/spawn_process/spawn_process_bench.cpp common/cookbook/*.cpp -lfmt -o spawn_process_bench
 // Run:     spawn_process_bench [--mebibytes N] [--rounds N]
 
 #include <spawn.h>
@@ -12,11 +12,11 @@
 #include <set>
 #include <string>
 
-#include "child.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 
 namespace {
 
@@ -46,7 +46,7 @@ constexpr const char* program = "/bin/true";  // a program that ends at once, wi
 int by_fork() {
   const pid_t child = check(fork(), "fork");
   if (child == 0) _exit(0);
-  return exit_code_of(child);
+  return cookbook::exit_code_of(child);
 }
 
 int by_fork_and_exec() {
@@ -55,7 +55,7 @@ int by_fork_and_exec() {
     execl(program, program, nullptr);
     _exit(127);
   }
-  return exit_code_of(child);
+  return cookbook::exit_code_of(child);
 }
 
 int by_spawn() {
@@ -63,7 +63,7 @@ int by_spawn() {
   char* const arguments[] = {name.data(), nullptr};
   pid_t child = 0;
   check_error(posix_spawn(&child, program, nullptr, nullptr, arguments, environ), "posix_spawn");
-  return exit_code_of(child);
+  return cookbook::exit_code_of(child);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // The program that spawn_process.cpp starts by posix_spawn. It calls the function with the number that it is given, and
 // ends. It starts no process.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_child.cpp common/cookbook/*.cpp -lfmt -o spawn_process_child
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process_child.cpp common/cookbook/*.cpp -lfmt -o spawn_process_child
 // Run:     spawn_process_child [--number N]
 
 #include "cookbook/options.hpp"

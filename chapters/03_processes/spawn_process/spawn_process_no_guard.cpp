@@ -4,13 +4,13 @@
 // five children, but it does not: so each child starts five children of its own. This program stops at the second
 // generation; without that, the number of processes would grow until the system refuses to make another one.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/spawn_process/spawn_process_no_guard.cpp common/cookbook/*.cpp -lfmt -o spawn_process_no_guard
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process_no_guard.cpp common/cookbook/*.cpp -lfmt -o spawn_process_no_guard
 // Run:     spawn_process_no_guard
 // Symptom: exit 1, prints "30 children instead of 5"
 
 #include <filesystem>
 
-#include "child.hpp"
+#include "cookbook/process.hpp"
 #include "start_two_ways.hpp"
 
 int main(int argc, char**) {
@@ -26,7 +26,7 @@ int main(int argc, char**) {
     char* const arguments[] = {program.data(), first.data(), generation == 1 ? second.data() : nullptr, nullptr};
     pid_t child = 0;
     check_error(posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ), "posix_spawn");
-    children += 1 + exit_code_of(child);
+    children += 1 + cookbook::exit_code_of(child);
   }
   if (generation > 0) return children;
   cookbook::println("{} children{}", children, children == 5 ? "" : " instead of 5");

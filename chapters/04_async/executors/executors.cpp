@@ -9,11 +9,9 @@
 // Run:     executors [--workers N] [--steps N]
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +27,7 @@
 #include "cookbook/options.hpp"
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 
 namespace asio = boost::asio;
 
@@ -87,15 +86,14 @@ Results by_processes(int workers, long steps) {
   void* memory =
       check(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), "mmap");
   Shared& shared = *new (memory) Shared;  // constructs it in the shared memory
+  std::vector<pid_t> children;
   for (int i = 0; i < workers; ++i) {
-    if (check(fork(), "fork") > 0) continue;  // the parent goes on; what follows is done by the child
-    for (int job; (job = shared.next_job++) < jobs;) shared.results[job] = count(job + 1, steps);
-    _exit(0);
+    children.push_back(cookbook::start_child([&] {  // by fork()
+      for (int job; (job = shared.next_job++) < jobs;) shared.results[job] = count(job + 1, steps);
+    }));
   }
-  for (int i = 0; i < workers; ++i) {
-    int status = 0;
-    check(wait(&status), "wait");
-    if (status != 0) shared.results = {};  // a worker has failed, perhaps in the middle of a job
+  for (const pid_t child : children) {
+    if (cookbook::exit_code_of(child) != 0) shared.results = {};  // it has failed, perhaps in the middle of a job
   }
   const Results results = shared.results;
   check(munmap(memory, sizeof(Shared)), "munmap");

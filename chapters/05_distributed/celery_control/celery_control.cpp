@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "broker.hpp"
-#include "celery_client.hpp"
-#include "child_program.hpp"
+#include "celery/client.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "tasks.hpp"
 #include "worker.hpp"
 
@@ -50,15 +50,6 @@ class Inspector {
   std::string answers_;
 };
 
-/// What became of a task, as text: "10", or "TimeLimitExceeded: 0.1".
-std::string outcome(celery::Client::Handle task) {
-  try {
-    return celery::shown(task.get());
-  } catch (const celery::TaskFailed& failed) {
-    return failed.type + ": " + failed.what();
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,7 +60,7 @@ int main(int argc, char** argv) {
 
   const Broker broker;
   celery::Client client(broker.url());
-  const pid_t worker = start_child([&] {
+  const pid_t worker = cookbook::start_child([&] {
     const celery::Registry registry = celery::registered_tasks("addTask");  // tasks.hpp: add, divide, nap and others
     const celery::Settings settings{.url = broker.url(), .node = "cpp@here", .concurrency = concurrency, .quiet = true};
     celery::Worker(settings, registry).run();
@@ -106,6 +97,6 @@ int main(int argc, char** argv) {
   checks.equal("a task that is revoked while it runs", outcome(naps[0]), "TaskRevokedError: terminated");
   checks.equal("the task that had to wait", outcome(sum), "10");
   inspector.ask("shutdown");
-  checks.equal("the worker's exit code after shutdown", exit_code_of(worker), 0);
+  checks.equal("the worker's exit code after shutdown", cookbook::exit_code_of(worker), 0);
   return checks.exit_code();
 }

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "celery_message.hpp"
+#include "celery/message.hpp"
 
 namespace celery {
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "celery_registry.hpp"
+#include "celery/registry.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 namespace celery {
 
@@ -99,16 +98,14 @@ class Pool {
   void start(Process& process) {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
-    const pid_t worker = getpid();
-    process.pid = check(fork(), "fork");
+    process.pid = cookbook::start_child([&] { live(ends[1]); });
     process.socket = ends[0];
-    if (process.pid == 0) live(ends[1], worker);
     close(ends[1]);
   }
 
   static void end(Process& process) {
     ::kill(process.pid, SIGKILL);
-    waitpid(process.pid, nullptr, 0);
+    cookbook::exit_code_of(process.pid);
     close(process.socket);
   }
 
@@ -146,11 +143,9 @@ class Pool {
 
   /// The life of a process: takes one task after another. The connection to the broker, and all else that is open, is
   /// the worker's alone.
-  [[noreturn]] void live(int socket, pid_t worker) const noexcept {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);   // if the worker dies, so does this process
-    if (getppid() != worker) _exit(0);  // it died before the line above
-    std::signal(SIGTERM, SIG_IGN);      // it may be sent to all processes, but only the worker acts on it
-    if (socket != 3) dup2(socket, 3);   // the socket becomes descriptor 3, and all above it are closed
+  void live(int socket) const {
+    std::signal(SIGTERM, SIG_IGN);     // it may be sent to all processes, but only the worker acts on it
+    if (socket != 3) dup2(socket, 3);  // the socket becomes descriptor 3, and all above it are closed
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive_text(3)) {
       const json::value fields = json::parse(*text);
@@ -159,7 +154,6 @@ class Pool {
       task.retries = fields.at(4).as_int64();
       send_text(3, json::serialize(outcome_of(task)));
     }
-    _exit(0);
   }
 
   /// ["SUCCESS", value], ["FAILURE", type, message, module] or ["RETRY", seconds, retries, why]. Inside, whatever the

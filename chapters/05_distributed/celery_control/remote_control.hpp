@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "celery_message.hpp"
+#include "celery/message.hpp"
 
 namespace celery {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "broker.hpp"
-#include "celery_client.hpp"
-#include "child_program.hpp"
+#include "celery/client.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -31,15 +31,6 @@ std::int64_t add(std::int64_t x, std::int64_t y) {
 double divide(double x, double y) {
   if (y == 0) throw celery::TaskError("ZeroDivisionError", "division by zero");
   return x / y;
-}
-
-/// What became of a task, as text: "10", or "ZeroDivisionError: division by zero".
-std::string outcome(celery::Client::Handle task) {
-  try {
-    return celery::shown(task.get());
-  } catch (const celery::TaskFailed& failed) {
-    return failed.type + ": " + failed.what();
-  }
 }
 
 }  // namespace
@@ -70,7 +61,7 @@ int main(int argc, char** argv) {
   // The book's program: add(5, 5), posted three times. The worker is started afterwards.
   std::vector<celery::Client::Handle> tasks;
   for (int i = 0; i < 3; ++i) tasks.push_back(client.delay("addTask.add", 5, 5));
-  const pid_t worker = start_child([&] { celery::work(broker.url(), registry); });
+  const pid_t worker = cookbook::start_child([&] { celery::work(broker.url(), registry); });
 
   std::vector<std::string> sums;
   for (const celery::Client::Handle& task : tasks) sums.push_back(outcome(task));
@@ -82,6 +73,6 @@ int main(int argc, char** argv) {
                "NotImplementedError: eta and countdown");
 
   kill(worker, SIGTERM);
-  checks.equal("the worker's exit code after SIGTERM", exit_code_of(worker), 0);
+  checks.equal("the worker's exit code after SIGTERM", cookbook::exit_code_of(worker), 0);
   return checks.exit_code();
 }

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "broker.hpp"
-#include "celery_client.hpp"
-#include "child_program.hpp"
+#include "celery/client.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   const auto ahead = static_cast<std::uint16_t>(prefetch);
   const auto start_all = [](const std::function<void()>& work) {
     std::vector<pid_t> pids;
-    for (int i = 0; i < processes; ++i) pids.push_back(start_child(work));
+    for (int i = 0; i < processes; ++i) pids.push_back(cookbook::start_child(work));
     return pids;
   };
   std::vector<Measured> workers;
@@ -116,11 +116,15 @@ int main(int argc, char** argv) {
                        registry.add("addTask.add", {"x", "y"}, add);
                        celery::work(broker.url(), registry, "cpp", ahead);
                      })});
-  std::list<ChildProgram> programs;
+  std::list<cookbook::ChildProgram> programs;
   const auto add_program = [&](const std::string& name, const std::string& queue, std::vector<std::string> words) {
-    workers.push_back({name, queue, {programs.emplace_back(std::move(words), true).pid()}});
+    workers.push_back(
+        {name,
+         queue,
+         {programs.emplace_back(std::move(words), cookbook::ChildProcess::Output::piped_with_errors).pid()}});
   };
-  if (const std::string control = beside_this_program("celery_control_start"); access(control.c_str(), X_OK) == 0) {
+  if (const std::string control = cookbook::beside_this_program("celery_control_start");
+      access(control.c_str(), X_OK) == 0) {
     add_program("celery_control's worker", "control",
                 {control, "--broker", broker.url(), "--queues", "control", "--quiet", "--concurrency",
                  std::to_string(processes), "--prefetch", std::to_string(prefetch)});

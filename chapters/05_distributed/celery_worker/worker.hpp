@@ -4,8 +4,8 @@
 #include <csignal>
 #include <string>
 
-#include "celery_message.hpp"
-#include "celery_registry.hpp"
+#include "celery/message.hpp"
+#include "celery/registry.hpp"
 
 namespace celery {
 

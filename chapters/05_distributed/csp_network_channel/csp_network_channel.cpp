@@ -4,20 +4,20 @@
 // write returns when the host has read the number. One client disconnects, and the host lives on; the next one poisons
 // the channel, and the host ends. A wrong name, a wrong port and a host that is killed are errors, and nobody hangs.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/csp_network_channel/csp_network_channel.cpp common/cookbook/*.cpp -lfmt -pthread -o csp_network_channel
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/csp_network_channel/csp_network_channel.cpp common/cookbook/*.cpp -lfmt -pthread -o csp_network_channel
 // Run:     csp_network_channel [--numbers N], with csp_network_channel_host in the same folder
 
 #include <string>
 #include <vector>
 
-#include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "network_channel.hpp"
 
 namespace {
 
-int port_of(ChildProgram& host) { return std::stoi(host.wait_for("port ").substr(5)); }
+int port_of(cookbook::ChildProgram& host) { return std::stoi(host.read_until("port ").substr(5)); }
 
 /// The message of the exception that `action` ends with.
 template <typename Action>
@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
   options.add("numbers", numbers, "numbers that each of two clients writes", 0, 1000);
   options.parse(argc, argv);
 
-  const std::string host_program = beside_this_program("csp_network_channel_host");
-  ChildProgram host({host_program});
+  const std::string host_program = cookbook::beside_this_program("csp_network_channel_host");
+  cookbook::ChildProgram host({host_program});
   const int port = port_of(host);
 
   NetworkChannel first("B", "127.0.0.1", port);
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const std::string said = host.read_all();
   if (numbers <= 5) cookbook::println("{}", said.substr(0, said.size() - 1));
 
-  ChildProgram victim({host_program});
+  cookbook::ChildProgram victim({host_program});
   NetworkChannel doomed("B", "127.0.0.1", port_of(victim));
   doomed.write(1);
   victim.stop(SIGKILL);

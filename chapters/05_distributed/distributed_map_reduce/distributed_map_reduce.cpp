@@ -5,7 +5,7 @@
 // if every task takes less time than the one before it. Then the results of 1000 tasks are added up: by a plain loop,
 // and by map_reduce on all workers.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/distributed_map_reduce/distributed_map_reduce.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/distributed_map_reduce/distributed_map_reduce.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce
 // Run:     mpirun -n 4 distributed_map_reduce [--tasks N] [--task-us N]
 
 #include <functional>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   options.add("task-us", task_us, "microseconds that a task takes at least", 0, 1'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
+  const mpi::Environment world;
   const auto sum_of_list = [&](long n) {
     std::this_thread::sleep_for(std::chrono::microseconds(task_us));  // stands for longer work
     const std::vector<long> list(n, n);
@@ -36,16 +36,16 @@ int main(int argc, char** argv) {
     return n * n;
   };
 
-  const std::vector<long> in_order = map(session, 3, shorter_and_shorter);
+  const std::vector<long> in_order = map(world, 3, shorter_and_shorter);
   std::vector<long> as_completed;
-  map_as_completed(session, 3, shorter_and_shorter, [&](long, long result) { as_completed.push_back(result); });
+  map_as_completed(world, 3, shorter_and_shorter, [&](long, long result) { as_completed.push_back(result); });
 
   const cookbook::Stopwatch distributed_watch;
-  const auto distributed = map_reduce(session, tasks, sum_of_list, std::plus<long>());
+  const auto distributed = map_reduce(world, tasks, sum_of_list, std::plus<long>());
   const double distributed_seconds = distributed_watch.seconds();
 
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     const cookbook::Stopwatch serial_watch;
     long serial = 0;
     for (long n = 0; n < tasks; ++n) serial += sum_of_list(n);
@@ -56,5 +56,5 @@ int main(int argc, char** argv) {
     checks.equal("sum by the plain loop", serial, (tasks - 1) * tasks * (2 * tasks - 1) / 6);
     checks.equal("sum by map_reduce", distributed.value_or(0), serial);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

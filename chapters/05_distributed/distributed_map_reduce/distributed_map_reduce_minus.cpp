@@ -4,7 +4,7 @@
 // who did which task. Here the operator is a subtraction: (a - b) - c and a - (b - c) differ, so the result is not that
 // of a plain loop, and changes from run to run.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/distributed_map_reduce/distributed_map_reduce_minus.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce_minus
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/distributed_map_reduce/distributed_map_reduce_minus.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce_minus
 // Run:     mpirun -n 4 distributed_map_reduce_minus
 // Symptom: exit 1, prints "the reduction is wrong"
 
@@ -13,18 +13,18 @@
 #include "task_farm.hpp"
 
 int main() {
-  const mpi::Session session;
+  const mpi::Environment world;
   const auto squared = [](long a) { return a * a; };
-  const auto distributed = map_reduce(session, 1000, squared, std::minus<long>());  // wrong: not associative
+  const auto distributed = map_reduce(world, 1000, squared, std::minus<long>());  // wrong: not associative
 
   int wrong = 0;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     long serial = squared(0);
     for (long a = 1; a < 1000; ++a) serial -= squared(a);
     cookbook::println("plain loop {}, map_reduce {}", serial, distributed.value_or(0));
     wrong = distributed != serial;
     if (wrong) cookbook::println("the reduction is wrong");
   }
-  CHECK_MPI(MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD));
   return wrong;
 }

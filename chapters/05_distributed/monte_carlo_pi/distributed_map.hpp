@@ -3,36 +3,36 @@
 
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 /// The results of task(0), task(1) and so on, in this order and on all ranks. Each task is done by one rank: whichever
 /// is free takes the next number. `task` gets a long and returns one. Called by all ranks.
 template <typename Task>
-std::vector<long> distributed_map(const mpi::Session& session, int tasks, Task task) {
+std::vector<long> distributed_map(const mpi::Environment& world, int tasks, Task task) {
   // A number in the memory of rank 0, on which all ranks can operate.
   long* next = nullptr;
   MPI_Win window;
-  CHECK_MPI(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &next, &window));
-  CHECK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
-  CHECK_MPI(MPI_Win_lock_all(0, window));  // opens the window to all ranks
-  if (session.rank() == 0) *next = 0;
-  CHECK_MPI(MPI_Win_sync(window));         // the 0 is stored
-  CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));  // before anybody reads it
+  MPI_CHECK(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &next, &window));
+  MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
+  MPI_CHECK(MPI_Win_lock_all(0, window));  // opens the window to all ranks
+  if (world.rank() == 0) *next = 0;
+  MPI_CHECK(MPI_Win_sync(window));         // the 0 is stored
+  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // before anybody reads it
 
   std::vector<long> results(tasks);  // zeros
   for (;;) {
     const long one = 1;
     long mine = 0;
     // At rank 0, place 0: mine = next, and next += 1.
-    CHECK_MPI(MPI_Fetch_and_op(&one, &mine, MPI_LONG, 0, 0, MPI_SUM, window));
-    CHECK_MPI(MPI_Win_flush(0, window));  // now `mine` has arrived
+    MPI_CHECK(MPI_Fetch_and_op(&one, &mine, MPI_LONG, 0, 0, MPI_SUM, window));
+    MPI_CHECK(MPI_Win_flush(0, window));  // now `mine` has arrived
     if (mine >= tasks) break;
     results[mine] = task(mine);
   }
-  CHECK_MPI(MPI_Win_unlock_all(window));
-  CHECK_MPI(MPI_Win_free(&window));
+  MPI_CHECK(MPI_Win_unlock_all(window));
+  MPI_CHECK(MPI_Win_free(&window));
 
   // Each result is on one rank, and 0 on all others: so the sum over the ranks gives everybody all results.
-  CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, results.data(), tasks, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, results.data(), tasks, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
   return results;
 }

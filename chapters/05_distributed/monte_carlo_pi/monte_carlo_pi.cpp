@@ -5,7 +5,7 @@
 // whoever is free takes the next. Each task has random numbers of its own, so the result is the same to the last hit
 // for any number of ranks.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/monte_carlo_pi/monte_carlo_pi.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/monte_carlo_pi/monte_carlo_pi.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi
 // Run:     mpirun -n 2 monte_carlo_pi [--tasks N] [--points N]
 
 #include <cmath>
@@ -26,11 +26,11 @@ int main(int argc, char** argv) {
   options.add("points", points, "random points per task", 1, 1'000'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  const std::vector<long> of_task = distributed_map(session, tasks, [&](long task) { return hits(task, points); });
+  const mpi::Environment world;
+  const std::vector<long> of_task = distributed_map(world, tasks, [&](long task) { return hits(task, points); });
 
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     const double all = static_cast<double>(tasks) * static_cast<double>(points);
     const long total = std::accumulate(of_task.begin(), of_task.end(), 0L);
     const double pi = 4 * static_cast<double>(total) / all;
@@ -45,5 +45,5 @@ int main(int argc, char** argv) {
     checks.that("each task's hits are those that one process counts", of_task == alone);
     checks.within("the error in standard errors", std::round(100 * error / standard_error) / 100, -4, 4);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

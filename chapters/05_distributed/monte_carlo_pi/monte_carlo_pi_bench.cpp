@@ -2,7 +2,7 @@
 //
 // The same number of points, cut into tasks of different sizes: how large does a task have to be?
 //
-// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/05_distributed chapters/05_distributed/monte_carlo_pi/monte_carlo_pi_bench.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi_bench
+// Compile: mpicxx -std=c++20 -O3 -march=native -Icommon chapters/05_distributed/monte_carlo_pi/monte_carlo_pi_bench.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi_bench
 // Run:     mpirun -n 2 monte_carlo_pi_bench [--points N] [--rounds N]
 
 #include <numeric>
@@ -22,8 +22,8 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "times that each row is measured", 1, 1000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  cookbook::pin(session.rank());
+  const mpi::Environment world;
+  cookbook::pin(world.rank());
   cookbook::Checks checks;
 
   // Rank 0 alone, in a plain loop over tasks; the others sleep.
@@ -35,33 +35,33 @@ int main(int argc, char** argv) {
     std::vector<long> expected(tasks);
     for (int task = 0; task < tasks; ++task) expected[task] = hits(task, size);
     if (size == 1'000'000) {
-      rows.emplace_back("one process, 1000000 points per task", all, [=, &session, &right] {
+      rows.emplace_back("one process, 1000000 points per task", all, [=, &world, &right] {
         const cookbook::Stopwatch watch;
-        if (session.rank() == 0) {
+        if (world.rank() == 0) {
           long total = 0;
           for (int task = 0; task < tasks; ++task) total += hits(task, size);
           right = right && total == std::accumulate(expected.begin(), expected.end(), 0L);
         }
         const double seconds = watch.seconds();
-        session.sleeping_barrier();
+        world.sleeping_barrier();
         return seconds;
       });
     }
-    rows.emplace_back(fmt::format("all ranks, {} points per task", size), all, [=, &session, &right] {
-      CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    rows.emplace_back(fmt::format("all ranks, {} points per task", size), all, [=, &world, &right] {
+      MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
       const cookbook::Stopwatch watch;
-      const auto counted = distributed_map(session, tasks, [&](long task) { return hits(task, size); });
+      const auto counted = distributed_map(world, tasks, [&](long task) { return hits(task, size); });
       const double seconds = watch.seconds();
       right = right && counted == expected;
       return seconds;
     });
   }
-  cookbook::Figures figures(fmt::format("Points drawn, {} ranks", session.ranks()), cookbook::rate("M points/s", 1e6));
+  cookbook::Figures figures(fmt::format("Points drawn, {} ranks", world.size()), cookbook::rate("M points/s", 1e6));
   figures.measure(rows, rounds);
   figures.speedup_over(rows.front().name, "one");
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     checks.that("the hits are right in every round", right);
     figures.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

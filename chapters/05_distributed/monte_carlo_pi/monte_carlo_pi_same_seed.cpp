@@ -4,16 +4,16 @@
 // same hits. The estimate is as good as that of one rank, whatever the number of ranks: the work of the others is lost,
 // and nothing shows it.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/monte_carlo_pi/monte_carlo_pi_same_seed.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi_same_seed
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/monte_carlo_pi/monte_carlo_pi_same_seed.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi_same_seed
 // Run:     mpirun -n 2 monte_carlo_pi_same_seed
 // Symptom: exit 1, prints "all ranks have counted the same hits"
 
 #include <random>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 int main() {
-  const mpi::Session session;
+  const mpi::Environment world;
   std::mt19937_64 random;  // wrong: the same seed on all ranks
   std::uniform_real_distribution<double> coordinate(0, 1);
   long hits = 0;
@@ -23,10 +23,10 @@ int main() {
   }
 
   long fewest = 0, most = 0;
-  CHECK_MPI(MPI_Allreduce(&hits, &fewest, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Allreduce(&hits, &most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
-  if (session.rank() == 0) cookbook::println("hits of the ranks: {} to {}", fewest, most);
+  MPI_CHECK(MPI_Allreduce(&hits, &fewest, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(&hits, &most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
+  if (world.rank() == 0) cookbook::println("hits of the ranks: {} to {}", fewest, most);
   if (fewest != most) return 0;
-  if (session.rank() == 0) cookbook::println("all ranks have counted the same hits");
+  if (world.rank() == 0) cookbook::println("all ranks have counted the same hits");
   return 1;
 }

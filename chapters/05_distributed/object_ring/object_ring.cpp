@@ -12,9 +12,9 @@
 #include <string>
 
 #include "chain.hpp"
-#include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 
 namespace {
 
@@ -55,13 +55,13 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
-  std::deque<ChildProcess> ring;
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
+  std::deque<cookbook::ChildProcess> ring;
   for (int number = 1; number <= servers; ++number) {
     ring.emplace_back([=] { serve(names, number, servers); });
   }
-  for (ChildProcess& server : ring) server.wait_for("started");
+  for (cookbook::ChildProcess& server : ring) server.read_until("started");
 
   remote::Node node;
   auto object = remote::find<api::Chain>(node, names, fmt::format("example.chainTopology.{}", start));
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   int forwarded = 0;
   Texts closed;
   for (int number = 1; number <= servers; ++number) {
-    ChildProcess& server = ring[number - 1];
+    cookbook::ChildProcess& server = ring[number - 1];
     server.stop(SIGKILL);  // kills it, and reads the rest of its output
     for (const std::string& line : server.lines()) {
       if (!line.starts_with("server_")) cookbook::println("server {}: {}", number, line);

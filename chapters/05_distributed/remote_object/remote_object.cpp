@@ -10,9 +10,9 @@
 #include <csignal>
 #include <string>
 
-#include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "greeting.hpp"
 #include "name_server.hpp"
 
@@ -45,10 +45,10 @@ void visit(const std::string& names, const std::string& visitor) {
 }
 
 int all_parts(const std::string& visitor) {
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
-  ChildProcess server([&] { serve(names); });
-  cookbook::println("{}", server.line());
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
+  cookbook::ChildProcess server([&] { serve(names); });
+  cookbook::println("{}", server.read_line());
 
   remote::Node node;
   api::Greeting::Client here = kj::heap<Greeting>();
@@ -62,7 +62,7 @@ int all_parts(const std::string& visitor) {
   checks.equal("wrong argument", error_of([&] { welcome(node, *there, std::string(101, 'x')); }),
                "a name has at most 100 bytes");
 
-  server.send(SIGSTOP);                                    // it does nothing more, but its connections stay open
+  server.send_signal(SIGSTOP);                             // it does nothing more, but its connections stay open
   auto under_way = there->welcomeMessageRequest().send();  // sent, and not yet waited for
   checks.equal("server hangs", error_of([&] { welcome(node, *there, visitor, 100 * kj::MILLISECONDS); }),
                "no answer within 100 ms");

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "child_program.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "greeting.hpp"
 #include "node.hpp"
 
@@ -103,8 +103,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   BareEcho echo;
-  ChildProcess echo_server([&] { echo.serve(); });
-  ChildProcess server([] {
+  cookbook::ChildProcess echo_server([&] { echo.serve(); });
+  cookbook::ChildProcess server([] {
     remote::Node node;
     cookbook::println("{}", node.add(kj::heap<Greeting>()));
     node.serve();
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   echo.connect_to_server();
   remote::Node node;
   api::Greeting::Client here = kj::heap<Greeting>();
-  remote::Proxy<api::Greeting> there(node, server.line());
+  remote::Proxy<api::Greeting> there(node, server.read_line());
 
   long wrong = 0;
   const double amount = calls;

@@ -11,23 +11,23 @@
 
 #include <csignal>
 
-#include "child_program.hpp"
+#include "cookbook/process.hpp"
 #include "greeting.hpp"
 
 int main() {
-  ChildProcess server([] {
+  cookbook::ChildProcess server([] {
     capnp::EzRpcServer rpc(kj::heap<Greeting>(), "127.0.0.1");
     cookbook::println("127.0.0.1:{}", rpc.getPort().wait(rpc.getWaitScope()));
     kj::Promise<void>(kj::NEVER_DONE).wait(rpc.getWaitScope());
   });
 
-  capnp::EzRpcClient rpc(server.line());
+  capnp::EzRpcClient rpc(server.read_line());
   api::Greeting::Client greeting = rpc.getMain<api::Greeting>();
   auto request = greeting.welcomeMessageRequest();
   request.setName("World");
   cookbook::println("{}", request.send().wait(rpc.getWaitScope()).getMessage().cStr());
 
-  server.send(SIGSTOP);
+  server.send_signal(SIGSTOP);
   try {
     greeting.welcomeMessageRequest().send().wait(rpc.getWaitScope());  // wrong: there is no limit to this wait
     cookbook::println("the stopped server has answered");

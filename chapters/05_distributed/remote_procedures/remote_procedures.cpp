@@ -9,9 +9,9 @@
 
 #include <csignal>
 
-#include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "node.hpp"
 #include "session.hpp"
 
@@ -63,12 +63,12 @@ int main(int argc, char** argv) {
   options.add("text", text, "what the server is to print at the client");
   options.parse(argc, argv);
 
-  ChildProcess server([] {
+  cookbook::ChildProcess server([] {
     remote::Node node;
     cookbook::println("{}", node.add(kj::heap<Procedures>()));
     node.serve();
   });
-  const std::string address = server.line();
+  const std::string address = server.read_line();
 
   cookbook::Checks checks;
   Texts at_client;

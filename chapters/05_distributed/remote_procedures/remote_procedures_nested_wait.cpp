@@ -9,7 +9,7 @@
 // Run:     remote_procedures_nested_wait
 // Symptom: exit 1, prints "wait() is not allowed from within event callbacks"
 
-#include "child_program.hpp"
+#include "cookbook/process.hpp"
 #include "node.hpp"
 #include "session.hpp"
 
@@ -34,12 +34,12 @@ class NumberedOutput : public api::Output::Server {
 };
 
 int main() {
-  ChildProcess server([] {
+  cookbook::ChildProcess server([] {
     remote::Node node;
     cookbook::println("{}", node.add(kj::heap<Procedures>()));
     node.serve();
   });
-  const std::string address = server.line();
+  const std::string address = server.read_line();
 
   remote::Node node;
   remote::Proxy<api::Procedures> procedures(node, address);

@@ -10,9 +10,9 @@
 #include <deque>
 #include <string>
 
-#include "child_program.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "name_server.hpp"
 #include "shop.hpp"
 
@@ -74,12 +74,12 @@ int main(int argc, char** argv) {
   options.add("deposits", deposits, "deposits of one cent that each of them makes", 1, 100'000);
   options.parse(argc, argv);
 
-  ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.line();
-  ChildProcess server([&] { serve(names); });
-  println("server: {}", server.line());
+  cookbook::ChildProcess name_server([] { remote::serve_names(); });
+  const std::string names = name_server.read_line();
+  cookbook::ChildProcess server([&] { serve(names); });
+  println("server: {}", server.read_line());
 
-  std::deque<ChildProcess> depositors;
+  std::deque<cookbook::ChildProcess> depositors;
   for (int i = 0; i < clients; ++i) {
     depositors.emplace_back([&] {
       Client client(names);
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
     note_balance("customer-M", "deposits 50");
   }
   int failed = 0;
-  for (ChildProcess& depositor : depositors) failed += depositor.wait() != 0;
+  for (cookbook::ChildProcess& depositor : depositors) failed += depositor.wait() != 0;
 
   cookbook::Checks checks;
   checks.equal("balances", balances, {"100.00", "63.00", "50.00", "100.00"});

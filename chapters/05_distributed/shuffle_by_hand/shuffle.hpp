@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 
 using Counts = std::unordered_map<std::string, long>;
 using Messages = std::vector<std::string>;  ///< messages[r] is for rank r
@@ -52,10 +52,10 @@ inline std::string exchange(const Messages& messages) {
     all_sent += messages[r];
     sent[r] = size_for_mpi(all_sent.size()) - sent_at[r];
   }
-  CHECK_MPI(MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD));
   std::string all_received(size_for_mpi(std::accumulate(received.begin(), received.end(), 0UL)), '\0');
   std::exclusive_scan(received.begin(), received.end(), received_at.begin(), 0);
-  CHECK_MPI(MPI_Alltoallv(all_sent.data(), sent.data(), sent_at.data(), MPI_CHAR, all_received.data(), received.data(),
+  MPI_CHECK(MPI_Alltoallv(all_sent.data(), sent.data(), sent_at.data(), MPI_CHAR, all_received.data(), received.data(),
                           received_at.data(), MPI_CHAR, MPI_COMM_WORLD));
   return all_received;
 }

@@ -21,9 +21,9 @@
 namespace {
 
 /// Map and combine: the words of this rank's chunks, with their counts.
-Counts count_here(const mpi::Session& session, Text& text) {
+Counts count_here(const mpi::Environment& world, Text& text) {
   Counts counts;
-  for (int i = session.rank(); i < text.chunks(); i += session.ranks()) {
+  for (int i = world.rank(); i < text.chunks(); i += world.size()) {
     for_each_word(text.chunk(i), [&](auto word) { ++counts[std::string(word)]; });
   }
   return counts;
@@ -31,8 +31,8 @@ Counts count_here(const mpi::Session& session, Text& text) {
 
 /// Shuffle and reduce: every count goes to the rank `to(word)`, and the counts that come are added up there.
 template <typename To>
-Counts shuffled(const mpi::Session& session, const Counts& counts, To to) {
-  Messages messages(session.ranks());
+Counts shuffled(const mpi::Environment& world, const Counts& counts, To to) {
+  Messages messages(world.size());
   for (const auto& [word, count] : counts) pack(messages[to(word)], word, count);
   Counts sums;
   add_unpacked(sums, exchange(messages));
@@ -41,7 +41,7 @@ Counts shuffled(const mpi::Session& session, const Counts& counts, To to) {
 
 long sum_over_ranks(long number) {
   long sum = 0;
-  CHECK_MPI(MPI_Allreduce(&number, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(&number, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
   return sum;
 }
 
@@ -55,18 +55,18 @@ int main(int argc, char** argv) {
   options.add("top", top, "most frequent words to print", 0, 1'000'000'000);
   options.parse(argc, argv);
 
-  const mpi::Session session;
-  std::optional<Text> text = open_text(session, file);
+  const mpi::Environment world;
+  std::optional<Text> text = open_text(world, file);
   if (!text) return 2;
 
-  const Counts here = count_here(session, *text);
-  const Counts owned = shuffled(session, here, [&](const auto& word) { return owner(word, session.ranks()); });
-  const Counts all = shuffled(session, owned, [](const auto&) { return 0; });  // to show them: all words to rank 0
+  const Counts here = count_here(world, *text);
+  const Counts owned = shuffled(world, here, [&](const auto& word) { return owner(word, world.size()); });
+  const Counts all = shuffled(world, owned, [](const auto&) { return 0; });  // to show them: all words to rank 0
 
   const long pairs = sum_over_ranks(static_cast<long>(here.size()));
   const long words_owned = sum_over_ranks(static_cast<long>(owned.size()));
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     std::vector<std::pair<std::string, long>> list(all.begin(), all.end());
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -81,5 +81,5 @@ int main(int argc, char** argv) {
     checks.equal("words", counted, words);
     checks.equal("different words, added up over the ranks", words_owned, static_cast<long>(all.size()));
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

@@ -5,7 +5,7 @@
 // Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_bench.cpp common/cookbook/*.cpp -lfmt -lMapReduceMPI -o shuffle_by_hand_bench
 // Run:     mpirun -n 2 shuffle_by_hand_bench [--mb N] [--different N] [--rounds N]
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 // After it, since it says which form of MPI's header is wanted.
 #include <mrmpi/keyvalue.h>
 #include <mrmpi/mapreduce.h>
@@ -108,20 +108,20 @@ class PlainTable {
 
 /// The three steps of the lesson, with a table of either type for the first.
 template <typename Table>
-Counts count_by_hand(const mpi::Session& session, Text& text) {
+Counts count_by_hand(const mpi::Environment& world, Text& text) {
   Table here;
-  for (int i = session.rank(); i < text.chunks(); i += session.ranks()) {
+  for (int i = world.rank(); i < text.chunks(); i += world.size()) {
     for_each_word(text.chunk(i), [&](auto word) { here.add(word); });
   }
-  Messages messages(session.ranks());
+  Messages messages(world.size());
   here.for_each([&](auto word, long count) { pack(messages[owner(word, messages.size())], word, count); });
   Counts owned;
   add_unpacked(owned, exchange(messages));
   return owned;
 }
 
-Sorted gathered(const mpi::Session& session, const Counts& owned) {
-  Messages messages(session.ranks());
+Sorted gathered(const mpi::Environment& world, const Counts& owned) {
+  Messages messages(world.size());
   for (const auto& [word, count] : owned) pack(messages[0], word, count);
   Counts all;
   add_unpacked(all, exchange(messages));
@@ -139,44 +139,44 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const TemporaryDirectory folder;
-  const mpi::Session session;
-  cookbook::pin(session.rank());
+  const mpi::Environment world;
+  cookbook::pin(world.rank());
   // One text for all: in the folder of rank 0.
   char path[4096] = {};
   folder.path().copy(path, sizeof path - 1);
-  CHECK_MPI(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD));
   const std::string file = std::string(path) + "/text", list = std::string(path) + "/list";
-  if (session.rank() == 0) write_text(file, mb * 1'000'000L, different);
-  session.sleeping_barrier();
-  std::optional<Text> text = open_text(session, file);
+  if (world.rank() == 0) write_text(file, mb * 1'000'000L, different);
+  world.sleeping_barrier();
+  std::optional<Text> text = open_text(world, file);
   if (!text) return 3;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
 
   Sorted by_coreutils, by_thread, by_hand, by_fast_hand, by_engine, by_plain_engine;
   const auto alone = [&](auto work) {  // on rank 0, while the others sleep
     return [&, work] {
-      session.sleeping_barrier();
+      world.sleeping_barrier();
       const cookbook::Stopwatch watch;
-      if (session.rank() == 0) work();
+      if (world.rank() == 0) work();
       const double seconds = watch.seconds();
-      session.sleeping_barrier();
+      world.sleeping_barrier();
       return seconds;
     };
   };
   const auto together = [&](auto work, auto keep_result) {
     return [&, work, keep_result] {
-      CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+      MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
       const cookbook::Stopwatch watch;
       const auto result = work();
-      CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+      MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
       const double seconds = watch.seconds();
       keep_result(*result);
       return seconds;
     };
   };
   const auto hand_row = [&]<typename Table>(Table, Sorted& counts) {
-    return together([&] { return std::make_unique<Counts>(count_by_hand<Table>(session, *text)); },
-                    [&](const Counts& owned) { counts = gathered(session, owned); });
+    return together([&] { return std::make_unique<Counts>(count_by_hand<Table>(world, *text)); },
+                    [&](const Counts& owned) { counts = gathered(world, owned); });
   };
   const auto engine_row = [&](auto map, Sorted& counts) {
     return together(
@@ -203,7 +203,7 @@ int main(int argc, char** argv) {
        together(
            [&] {
              auto words = std::make_unique<long>(0);
-             for (int i = session.rank(); i < text->chunks(); i += session.ranks()) {
+             for (int i = world.rank(); i < text->chunks(); i += world.size()) {
                for_each_word(text->chunk(i), [&](auto) { ++*words; });
              }
              return words;
@@ -227,13 +227,13 @@ int main(int argc, char** argv) {
       {"by hand, std::unordered_map", bytes, hand_row(PlainTable(), by_hand)},
       {"by hand, fast table", bytes, hand_row(WordTable(), by_fast_hand)},
   };
-  cookbook::Figures figures(fmt::format("Text counted, {} ranks", session.ranks()), cookbook::rate("MB/s", 1e6));
+  cookbook::Figures figures(fmt::format("Text counted, {} ranks", world.size()), cookbook::rate("MB/s", 1e6));
   figures.percent_of("reading and splitting, all ranks", "reading");
   figures.speedup_over("engine, a pair per word", "plain");
   figures.measure(rows, rounds);
 
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     checks.that("words have been counted", !by_coreutils.empty());
     checks.that("one thread: the counts of coreutils", by_thread == by_coreutils);
     checks.that("engine, a pair per word: the same", by_plain_engine == by_coreutils);
@@ -242,5 +242,5 @@ int main(int argc, char** argv) {
     checks.that("by hand, fast table: the same", by_fast_hand == by_coreutils);
     figures.print(checks);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

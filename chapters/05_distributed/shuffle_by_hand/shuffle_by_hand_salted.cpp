@@ -4,7 +4,7 @@
 // process to process. (This protects against an attacker who sends many texts with the same hash.) If such a hash says
 // who owns a word, each rank computes another owner: a word ends with a part of its count on several ranks.
 //
-// Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_salted.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand_salted
+// Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_salted.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand_salted
 // Run:     mpirun -n 4 shuffle_by_hand_salted
 // Symptom: exit 1, prints "words with a count on more than one rank"
 
@@ -13,8 +13,8 @@
 #include "shuffle.hpp"
 
 int main() {
-  const mpi::Session session;
-  const std::size_t ranks = session.ranks(), salt = std::random_device()();
+  const mpi::Environment world;
+  const std::size_t ranks = world.size(), salt = std::random_device()();
   Messages messages(ranks);
   for (int i = 0; i < 100; ++i) {  // each rank has found each of the words "0" to "99" once
     const std::string word = std::to_string(i);
@@ -26,8 +26,8 @@ int main() {
 
   const auto words_here = static_cast<long>(owned.size());
   long words = 0;
-  CHECK_MPI(MPI_Allreduce(&words_here, &words, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
-  if (session.rank() == 0 && words > 100) cookbook::println("there are words with a count on more than one rank");
-  if (session.rank() == 0 && words == 100) cookbook::println("each of the 100 words has its count on one rank");
+  MPI_CHECK(MPI_Allreduce(&words_here, &words, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  if (world.rank() == 0 && words > 100) cookbook::println("there are words with a count on more than one rank");
+  if (world.rank() == 0 && words == 100) cookbook::println("each of the 100 words has its count on one rank");
   return words > 100 ? 1 : 0;
 }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "broker.hpp"
-#include "child_program.hpp"
 #include "client.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/process.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -48,11 +48,12 @@ int main(int argc, char** argv) {
   checks.equal("tasks that wait at the broker, without a worker", connection.waiting("tasks"), unsigned(tasks));
 
   const std::string fragile = client.post("add 3 4");
-  const pid_t first = start_child([&] { work(broker.url(), fail_once); });
-  checks.equal("the first worker is ended by signal", -exit_code_of(first), SIGKILL);  // -N: ended by signal N
+  const pid_t first = cookbook::start_child([&] { work(broker.url(), fail_once); });
+  checks.equal("the first worker is ended by signal", -cookbook::exit_code_of(first),
+               SIGKILL);  // -N: ended by signal N
 
   std::vector<pid_t> others;
-  for (int i = 0; i < workers; ++i) others.push_back(start_child([&] { work(broker.url(), fail_once); }));
+  for (int i = 0; i < workers; ++i) others.push_back(cookbook::start_child([&] { work(broker.url(), fail_once); }));
   checks.equal("the task that it left undone", value_of(client.result(fragile)), "7");
   int right = 0;
   for (const std::string& id : ids) right += value_of(client.result(id)) == "10";
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
   // A process that has not come as far as work() would be ended by SIGTERM at once.
   while (connection.consumers("tasks") < unsigned(workers)) continue;
   int ended_well = 0;
-  for (const pid_t worker : others) ended_well += kill(worker, SIGTERM) == 0 && exit_code_of(worker) == 0;
+  for (const pid_t worker : others) ended_well += kill(worker, SIGTERM) == 0 && cookbook::exit_code_of(worker) == 0;
   checks.equal("workers that ended cleanly after SIGTERM", ended_well, workers);
   return checks.exit_code();
 }

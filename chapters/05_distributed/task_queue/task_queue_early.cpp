@@ -12,8 +12,8 @@
 #include <cstdio>
 
 #include "broker.hpp"
-#include "child_program.hpp"
 #include "client.hpp"
+#include "cookbook/process.hpp"
 #include "worker.hpp"
 
 int main() {
@@ -23,15 +23,15 @@ int main() {
   Client client(broker.url());
   const std::string id = client.post("add 3 4");
 
-  const pid_t worker = start_child([&] {
+  const pid_t worker = cookbook::start_child([&] {
     amqp::Connection own(broker.url());
     own.consume(tasks_queue, amqp::Acknowledgement::automatic);  // wrong: the broker forgets the task here
     own.next(std::chrono::seconds(20));
     std::raise(SIGKILL);  // in the middle of the task
   });
-  exit_code_of(worker);
+  cookbook::exit_code_of(worker);
 
-  const pid_t next = start_child([&] { work(broker.url()); });
+  const pid_t next = cookbook::start_child([&] { work(broker.url()); });
   int code = 0;
   try {
     std::printf("result: %s\n", client.result(id, std::chrono::seconds(1)).c_str());
@@ -40,6 +40,6 @@ int main() {
     code = 1;
   }
   kill(next, SIGTERM);
-  exit_code_of(next);
+  cookbook::exit_code_of(next);
   return code;
 }

@@ -1,7 +1,7 @@
 /// Counting words by two jobs of MapReduce-MPI.
 #pragma once
 
-#include "mpi_session.hpp"
+#include "cookbook/mpi.hpp"
 // Behind it, since its macro must come before any <mpi.h>.
 #include <mrmpi/keyvalue.h>
 #include <mrmpi/mapreduce.h>

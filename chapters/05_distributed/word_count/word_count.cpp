@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
 
   const TemporaryDirectory
       folder;  // before MPI_Init, since it starts a process (which removes the folder after a kill)
-  const mpi::Session session;
-  std::optional<Text> text = open_text(session, file);
+  const mpi::Environment world;
+  std::optional<Text> text = open_text(world, file);
   if (!text) return 2;
 
   MapReduce engine(MPI_COMM_WORLD), sorted(MPI_COMM_SELF);
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   sorted.scan(read_pair, &list);
 
   cookbook::Checks checks;
-  if (session.rank() == 0) {
+  if (world.rank() == 0) {
     constexpr double mb = 1e6;
     cookbook::println("memory of the engine on rank 0: {:.0f} MB, written to files: {:.0f} MB",
                       static_cast<double>(MapReduce::msizemax) / mb, static_cast<double>(MapReduce::wsize) / mb);
@@ -73,5 +73,5 @@ int main(int argc, char** argv) {
     checks.equal("different words", list.different, different);
     checks.that("the list is sorted by count", list.sorted);
   }
-  return session.exit_code(checks);
+  return world.exit_code(checks);
 }

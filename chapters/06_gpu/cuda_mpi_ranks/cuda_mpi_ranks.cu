@@ -7,7 +7,7 @@
 // Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks
 // Run:     mpirun -n 2 cuda_mpi_ranks [--count N] [--staged]
 
-#include "mpi_check.hpp"
+#include "cookbook/mpi.hpp"
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>  // what Open MPI has beyond the standard
 #endif
@@ -34,9 +34,9 @@ bool mpi_knows_cuda() {
 int take_device() {
   MPI_Comm same_machine;
   int rank_on_machine = 0, devices = 0;
-  CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &same_machine));
-  CHECK_MPI(MPI_Comm_rank(same_machine, &rank_on_machine));
-  CHECK_MPI(MPI_Comm_free(&same_machine));
+  MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &same_machine));
+  MPI_CHECK(MPI_Comm_rank(same_machine, &rank_on_machine));
+  MPI_CHECK(MPI_Comm_free(&same_machine));
   CUDA_CHECK(cudaGetDeviceCount(&devices));
   CUDA_CHECK(cudaSetDevice(rank_on_machine % devices));
   return rank_on_machine % devices;
@@ -52,11 +52,11 @@ void all_reduce(gpu::DeviceArray<std::int64_t>& numbers, bool direct) {
   const int count = static_cast<int>(numbers.size());
   if (direct) {
     CUDA_CHECK(cudaDeviceSynchronize());  // MPI does not know which kernels write to this memory
-    CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     return;
   }
   std::vector<std::int64_t> staged = numbers.to_host();  // waits for the kernels of the default stream
-  CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, staged.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, staged.data(), count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
   CUDA_CHECK(cudaMemcpy(numbers.data(), staged.data(), count * sizeof(std::int64_t), cudaMemcpyHostToDevice));
 }
 
@@ -71,16 +71,13 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  int rank = 0, ranks = 0;
-  CHECK_MPI(MPI_Init(nullptr, nullptr));
-  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  CHECK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  const mpi::Environment world;
+  const int rank = world.rank(), ranks = world.size();
   const int device = take_device();
   const bool direct = mpi_knows_cuda() && !staged;
 
   std::vector<int> device_of(ranks);  // filled on rank 0
-  CHECK_MPI(MPI_Gather(&device, 1, MPI_INT, device_of.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Gather(&device, 1, MPI_INT, device_of.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
   if (rank == 0) {
     for (int i = 0; i < ranks; ++i) cookbook::println("rank {} of {} has device {}", i, ranks, device_of[i]);
     cookbook::println("MPI gets pointers to {} memory", direct ? "device" : "host");
@@ -96,16 +93,13 @@ int main(int argc, char** argv) {
   for (const std::int64_t sum : numbers.to_host()) wrong_here += sum != factor * index++;
   const int right_here = wrong_here == 0;
   int right = 0;
-  CHECK_MPI(MPI_Reduce(&right_here, &right, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Reduce(&wrong_here, &wrong, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Reduce(&right_here, &right, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Reduce(&wrong_here, &wrong, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
 
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("ranks with the sum of all arrays on their device", right, ranks);
     checks.equal("wrong sums on all devices", wrong, 0);
   }
-  int exit_code = checks.exit_code();  // that of rank 0, which made the checks, is for all
-  CHECK_MPI(MPI_Bcast(&exit_code, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Finalize());
-  return exit_code;
+  return world.exit_code(checks);  // on all ranks that of rank 0, which made the checks
 }

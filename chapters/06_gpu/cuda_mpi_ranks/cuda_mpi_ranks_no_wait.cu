@@ -8,7 +8,7 @@
 // Symptom: exit 1, prints "rank 1 received 0, rank 0 had computed 42"
 
 #include "cookbook/cuda.hpp"
-#include "mpi_check.hpp"
+#include "cookbook/mpi.hpp"
 
 __global__ void compute_for_long(int* result) {
   const long long start = clock64();
@@ -19,9 +19,8 @@ __global__ void compute_for_long(int* result) {
 
 int main() {
   if (!gpu::device_found()) return gpu::skipped;
-  int rank = 0;
-  CHECK_MPI(MPI_Init(nullptr, nullptr));
-  CHECK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  const mpi::Environment world(2);
+  const int rank = world.rank();
   int* result = nullptr;  // in page-locked memory, so that the copy is asynchronous
   CUDA_CHECK(cudaMallocHost(&result, sizeof(int)));
   *result = 0;
@@ -32,17 +31,16 @@ int main() {
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaMemcpyAsync(result, device.data(), sizeof(int), cudaMemcpyDeviceToHost));
     // Missing: CUDA_CHECK(cudaStreamSynchronize(nullptr));  (nullptr is the default stream)
-    CHECK_MPI(MPI_Send(result, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Send(result, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
     CUDA_CHECK(cudaDeviceSynchronize());
-    CHECK_MPI(MPI_Send(result, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Send(result, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
   } else if (rank == 1) {
-    CHECK_MPI(MPI_Recv(&received, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Recv(result, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // sent after the wait
+    MPI_CHECK(MPI_Recv(&received, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Recv(result, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // sent after the wait
     cookbook::println("rank 1 received {}, rank 0 had computed {}", received, *result);
   }
   int wrong = rank == 1 && received != *result;
-  CHECK_MPI(MPI_Bcast(&wrong, 1, MPI_INT, 1, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Bcast(&wrong, 1, MPI_INT, 1, MPI_COMM_WORLD));
   CUDA_CHECK(cudaFreeHost(result));
-  CHECK_MPI(MPI_Finalize());
   return wrong;
 }

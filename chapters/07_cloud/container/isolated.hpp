@@ -4,21 +4,24 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include "cookbook/process.hpp"
 
 /// Makes a program that does not run as root the root of a namespace of its own, so that it may make others. False if
 /// the system does not allow it. Call it once.
@@ -28,11 +31,17 @@ class Isolated {
  public:
   /// Starts the program /greeting of the folder `root`. Throws std::system_error if the system refuses.
   explicit Isolated(const std::string& root) {
+    const int parent = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
     // Like fork(), but the child is the first process in a namespace of processes, and alone in a network.
     pid_ = static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0));
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "clone");
-    if (pid_ > 0) return;
+    if (pid_ > 0) {
+      close(parent);
+      return;
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with this program
+    pollfd ended = {parent, POLLIN, 0};
+    if (poll(&ended, 1, 0) == 1) _exit(1);  // which had ended before (getppid() is 0 in a namespace of its own)
     switch_loopback_on();
     if (chroot(root.c_str()) == 0 && chdir("/") == 0) execl("/greeting", "/greeting", nullptr);
     _exit(127);
@@ -69,13 +78,10 @@ class Isolated {
   int stop(int signal = SIGTERM) {
     if (pid_ <= 0) return -1;
     kill(pid_, signal);
-    int status = 0;
-    for (int attempt = 0; waitpid(pid_, &status, WNOHANG) == 0; ++attempt) {
-      if (attempt == 500) kill(pid_, SIGKILL);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    std::optional<int> code = cookbook::exit_code_of(pid_, std::chrono::seconds(5));
+    if (!code) kill(pid_, SIGKILL), code = cookbook::exit_code_of(pid_);
     pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return *code < 0 ? 128 - *code : *code;
   }
 
  private:

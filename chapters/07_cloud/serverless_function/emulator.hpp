@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 
 #include "bootstrap.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 
 /// What a call gives: a result, a summary, and what the function has printed.
 struct CallResult {
@@ -73,8 +73,8 @@ class LambdaEmulator {
   /// Ends the program, as a platform does with one that has been idle for a while.
   void drop_instance() {
     if (pid_ < 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    cookbook::kill_tree(pid_);
+    cookbook::exit_code_of(pid_);
     close(output_);
     socket_ = boost::asio::ip::tcp::socket(io_);
     buffer_.clear();
@@ -90,16 +90,13 @@ class LambdaEmulator {
     output_ = check(memfd_create("log", MFD_CLOEXEC), "memfd_create");  // a file in memory gets what it prints
     log_end_ = 0;
     const std::string api = fmt::format("127.0.0.1:{}", acceptor_.local_endpoint().port());
-    pid_ = check(fork(), "fork");
-    if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive this program
+    pid_ = cookbook::start_child([&] {
       dup2(output_, STDOUT_FILENO);
       setenv("AWS_LAMBDA_RUNTIME_API", api.c_str(), 1);
       setenv("_HANDLER", handler_.c_str(), 1);
       close_range(3, ~0U, 0);  // it gets no connection of this program
-      execl(program_.c_str(), program_.c_str(), nullptr);
-      _exit(127);
-    }
+      cookbook::become_program({program_});
+    });
     wait_for(acceptor_.native_handle());
     socket_ = acceptor_.accept();
     socket_.set_option(boost::asio::ip::tcp::no_delay(true));

@@ -9,14 +9,15 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
@@ -24,6 +25,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
 #include "http_server.hpp"
 
 namespace {
@@ -52,19 +54,15 @@ class Nginx {
     settings << "server { listen 127.0.0.1:" << port << "; default_type \"text/html; charset=utf-8\";\n"
              << "location = / { return 200 \"Hello from Flask!\"; } } }\n";
     settings.close();
-    process_ = check(fork(), "fork");
-    if (process_ == 0) {
-      const std::string file = folder_ + "/nginx.conf";
-      execl("/usr/sbin/nginx", "nginx", "-p", folder_.c_str(), "-c", file.c_str(), "-e", "stderr", nullptr);
-      _exit(127);
-    }
+    process_.emplace(
+        std::vector<std::string>{"/usr/sbin/nginx", "-p", folder_, "-c", folder_ + "/nginx.conf", "-e", "stderr"},
+        cookbook::ChildProcess::Output::inherited);
     for (int i = 0; i < 2000 && page(port).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   Nginx(const Nginx&) = delete;
   Nginx& operator=(const Nginx&) = delete;
   ~Nginx() {
-    kill(process_, SIGTERM);
-    waitpid(process_, nullptr, 0);
+    process_->stop(SIGTERM);
     std::filesystem::remove_all(folder_);
   }
 
@@ -78,21 +76,19 @@ class Nginx {
   }
 
   std::string folder_ = std::filesystem::temp_directory_path() / "web_application_bench.XXXXXX";
-  pid_t process_ = -1;
+  std::optional<cookbook::ChildProgram> process_;
 };
 
 /// Lets wrk send requests for so long. Returns the seconds per request, by wrk's count; sets `right` to false if not
 /// all answers were right.
 double load(unsigned short port, int run_ms, bool& right) {
   // wrk takes whole seconds, but reports when it is interrupted.
-  const std::string command = fmt::format(
-      "timeout --preserve-status --signal INT {} wrk -t1 -c16 -d600s http://127.0.0.1:{}/ 2>&1", run_ms / 1e3, port);
-  std::string report;
-  FILE* const wrk = popen(command.c_str(), "r");
-  if (wrk == nullptr) cookbook::exit_with_errno("popen");
-  for (int byte = 0; (byte = fgetc(wrk)) != EOF;) report += static_cast<char>(byte);
+  cookbook::ChildProgram wrk({"timeout", "--preserve-status", "--signal", "INT", fmt::format("{}", run_ms / 1e3), "wrk",
+                              "-t1", "-c16", "-d600s", fmt::format("http://127.0.0.1:{}/", port)},
+                             cookbook::ChildProcess::Output::piped_with_errors);
+  const std::string report = wrk.read_all(std::chrono::milliseconds(run_ms) + std::chrono::seconds(30));
   const std::size_t rate = report.find("Requests/sec:");
-  if (pclose(wrk) != 0 || rate == report.npos || report.find("Non-2xx") != report.npos ||
+  if (wrk.wait() != 0 || rate == report.npos || report.find("Non-2xx") != report.npos ||
       report.find("Socket errors") != report.npos) {
     right = false;
     return 1;

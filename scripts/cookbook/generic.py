@@ -1,0 +1,298 @@
+"""The generic tests of a recipe: page, answers, fault, usage, compile_line, bench, gtest, and those of a pitfall:
+symptom, exercise. Besides, exercises (the definitions of all exercises fit the programs) and checks (no check is unable
+to fail).
+
+Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
+"""
+import datetime
+import glob
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import zlib
+
+import cookbook
+from cookbook import process
+from cookbook.answers import answers_faults
+from cookbook.command import Parser
+from cookbook.page import check_faults, page_faults, pattern_of, transcripts, translated
+from cookbook.recipe import PROGRAMS, head_field, read, recipes
+
+RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+COMPILERS = ("g++", "mpicxx", "nvcc")
+SHARE = 8  # of the recipes, one in so many has its compile lines tried on a day: to compile takes long
+
+# When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
+os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+# These tests ask whether results are right and texts are true, not how fast anything is: one round will do.
+os.environ["COOKBOOK_ROUNDS"] = "1"
+
+
+def run(command, limit=60, until_asleep=0, spoilt=False):
+    """Runs a program of the recipe, with spoilt values if wanted. Ends the test if the program skips itself."""
+    environment = {"COOKBOOK_FAULT": "1"} if spoilt else {}
+    return process.skip_if_skipped(process.run(command, limit, environment, until_asleep=until_asleep))
+
+
+def check_lines(text, word):
+    return [line for line in text.splitlines() if re.match(rf"{word} +\S", line)]
+
+
+def may_be_skipped(recipe):
+    """Whether the recipe's programs may find that the machine lacks what they need, although they were built."""
+    devices = {"cuda", "opencl"} & set(recipe.needs)
+    return recipe.launcher == "script" or bool(devices) or "rabbitmq" in recipe.needs and not RABBITMQ.exists()
+
+
+def bare_transcripts(recipe, build, program=None):
+    """What the page says that the recipe, or another program of its folder, prints without options: the attributes and
+    the text of each such transcript."""
+    known = {recipe.name: recipe}
+    for attributes, command, lines in transcripts(recipe.page.read_text()):
+        if translated(command, known, build) == ({}, recipe.command(build, program)):
+            yield attributes, "\n".join(lines)
+
+
+def fault_faults(recipe, build):
+    """A recipe whose values are spoiled must fail every check that it passes otherwise."""
+    spoiled = run(recipe.command(build), spoilt=True)
+    # The test of the page has run the program and holds its transcript to be true, so it need not run once more. Where
+    # a device may be missing, a spoiled check on the host is a failure although the recipe as such is skipped.
+    text = None if may_be_skipped(recipe) else next((text for _, text in bare_transcripts(recipe, build)), None)
+    if text is None:
+        right = run(recipe.command(build))
+        if right.code != 0:
+            yield f"unspoiled: exit code {right.code}\n{right.text}"
+        text = right.text
+    checks = len(check_lines(text, "ok"))
+    if checks == 0 or check_lines(text, "FAIL"):
+        yield f"unspoiled: {checks} checks hold\n{text}"
+    if spoiled.code != 1:
+        yield f"spoiled: exit code {spoiled.code}, expected 1\n{spoiled.text}"
+    failed = len(check_lines(spoiled.text, "FAIL"))
+    if failed != checks or check_lines(spoiled.text, "ok"):
+        yield f"spoiled: {failed} of {checks} checks fail, expected all\n{spoiled.text}"
+
+
+OPTION_RANGE = r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)"
+
+
+def usage_faults(recipe, build):
+    """Help works; an unknown option, and each numeric option below, above, far above its range and with a word for a
+    value, is refused with exit code 2 and one line that names what is wrong. All of this for the bench, too."""
+    for program in [None] + [recipe.bench] * (recipe.bench != "" and (build / "bin" / recipe.bench).exists()):
+        yield from usage_faults_of(recipe, build, program)
+
+
+def usage_faults_of(recipe, build, program):
+    help_result = process.run(recipe.command(build, program, ["--help"]), 60)
+    if help_result.code != 0 or "--help" not in help_result.text:
+        yield f"--help: exit code {help_result.code}\n{help_result.text}"
+
+    attempts = [(["--no-such-option"], ["--no-such-option"])]
+    for name, lowest, highest in re.findall(OPTION_RANGE, help_result.text, re.S):
+        below, above = f"{float(lowest) - 1:.0f}", f"{float(highest) * 2 + 1:.0f}"
+        for value in (below, above, "9" * 400, "many", "1x", ""):
+            attempts.append(([f"--{name}", value], [f"--{name}", value, lowest, highest]))
+    for name in re.findall(r"--([\w-]+) WORD", help_result.text):
+        attempts.append(([f"--{name}", "no-such-word"], [f"--{name}", "no-such-word"]))
+    # Ranks read their options before they meet. So one attempt shows what all of them do, and for the others one rank
+    # alone will do: there can be thirty, and to start ten ranks takes a while.
+    alone = recipe.launcher.startswith("mpi")
+    for i, (arguments, named) in enumerate(attempts):
+        command = recipe.command(build, program, arguments)
+        if alone and i > 0:
+            command = command[command.index(str(build / "bin" / (program or recipe.name))):]
+        result = process.run(command, 60)
+        lines = result.text.splitlines()
+        shown = " ".join([program or "", *arguments]).strip()[:60]
+        if result.code != 2:
+            yield f"{shown}: exit code {result.code}, expected 2"
+        if len(lines) != 1 or not all(text in lines[0] for text in named):
+            yield f"{shown}: expected one line that names {named}, got:\n{result.text}"
+
+
+def bench_faults(recipe, build):
+    """The bench with every numeric option at its lowest value: its checks hold and it prints a table; and with spoiled
+    values it fails and prints none."""
+    program = recipe.bench
+    ranges = re.findall(OPTION_RANGE, run(recipe.command(build, program, ["--help"])).text, re.S)
+    smallest = [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
+    right = run(recipe.command(build, program, smallest), limit=100)
+    if right.code != 0 or not check_lines(right.text, "ok") or "median" not in right.text:
+        yield f"{program} {' '.join(smallest)}: exit code {right.code}\n{right.text}"
+    spoiled = run(recipe.command(build, program, smallest), limit=100, spoilt=True)
+    if spoiled.code != 1 or check_lines(spoiled.text, "ok") or "median" in spoiled.text:
+        yield f"{program}, spoiled: exit code {spoiled.code}\n{spoiled.text}"
+
+
+def compile_line_faults(recipe, build):
+    """The compile lines of every program of the recipe work, as they are written. For the compiler's cache each source
+    of a line is compiled by a call of its own, with the line's options, and the objects are linked."""
+    day = datetime.date.today().toordinal()
+    if (day + zlib.crc32(recipe.name.encode())) % SHARE and os.environ.get("COOKBOOK_ALL_COMPILE_LINES") != "1":
+        print(f"skipped: 1 recipe in {SHARE} is tried each day, and this one on another; scripts/test --compile-lines "
+              "tries all")
+        sys.exit(cookbook.SKIPPED)
+    for source in recipe.sources(PROGRAMS):
+        if not (build / "bin" / source.stem).exists():
+            continue  # a bench without its library
+        lines = head_field(source, "Compile")
+        if not lines:
+            yield f"{source.name} has no line '// Compile: ...'"
+        for line in lines:
+            with tempfile.TemporaryDirectory() as scratch:
+                for folder in ("chapters", "common"):
+                    os.symlink(cookbook.ROOT / folder, pathlib.Path(scratch) / folder)
+                fault = next(filter(None, (command_fault(part, scratch) for part in line.split("&&"))), None)
+                if fault:
+                    yield f"{line}\n{fault}"
+                elif not (pathlib.Path(scratch) / source.stem).exists():
+                    yield f"{line}: makes no {source.stem}"
+
+
+def command_fault(text, folder):
+    """Runs one command of a compile line in `folder`; what is wrong, or None."""
+    words = [name for word in shlex.split(text) for name in sorted(glob.glob(word, root_dir=folder)) or [word]]
+    if words[0] not in COMPILERS:
+        done = process.run(["sh", "-c", text], 600, cwd=folder)
+        return done.text if done.code != 0 else None
+    if "-std=c++20" not in words:
+        return "it does not ask for C++20"
+    sources = [word for word in words if word.endswith((".cpp", ".c++", ".cu"))]
+    made = words.index("-o") if "-o" in words else len(words)
+    options = [word for i, word in enumerate(words) if word not in sources and i not in (made, made + 1)]
+    libraries = [word for word in options if word.startswith(("-l", "-L", "-Wl,"))]
+    options = [word for word in options if word not in libraries]
+    cache = ["ccache"] * bool(shutil.which("ccache"))
+    objects = [f"{number}.o" for number in range(len(sources))]
+    calls = [[*cache, *options, "-c", source, "-o", f"{number}.o"] for number, source in enumerate(sources)]
+    for command in [*calls, [*options, *objects, *libraries, *words[made:made + 2]]]:
+        done = process.run(command, 600, cwd=folder)
+        if done.code != 0:
+            return done.text
+    return None
+
+
+def symptom_faults(recipe, build, pitfall, sanitizer):
+    """A pitfall, a broken program, names its symptom in its head comment, one of
+
+        Symptom: hangs                         having printed its first line, it still runs after 2 seconds, or all its
+                                               threads have slept for half a second on end
+        Symptom: exit N, prints "TEXT"         in a build without sanitizers
+        Symptom under thread: prints "TEXT"    in a build with that sanitizer, whatever the exit code but 0
+        Symptom under address: skipped, WHY    that sanitizer cannot run it
+
+    and must show it within 10 runs, since a race may be lost by luck. Where the page shows such a run, the test of the
+    page holds that to be true, and the program need not run once more.
+    """
+    source = recipe.source(pitfall)
+    plain, under = head_field(source, "Symptom"), head_field(source, f"Symptom under {sanitizer}")
+    symptom = (under if sanitizer and under else plain) or [""]
+    if symptom[0].startswith("skipped"):
+        print(symptom[0])
+        sys.exit(cookbook.SKIPPED)
+    hangs = symptom[0].startswith("hangs")
+    code = re.search(r"exit (\d+)", symptom[0])
+    text = re.search(r'prints "([^"]+)"', symptom[0])
+    if not (hangs or text):
+        yield f"{source.name}: the head comment has no Symptom that this test knows: {symptom[0]}"
+        return
+    if code and not sanitizer and not may_be_skipped(recipe):
+        for attributes, lines in bare_transcripts(recipe, build, pitfall):
+            if f"exit={code[1]}" in attributes and text[1] in lines and pattern_of(text[1]) == re.escape(text[1]):
+                return
+    result = None
+    for limit in (2, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
+        result = run(recipe.command(build, pitfall), limit=limit, until_asleep=0.5 if hangs else 0)
+        if hangs and result.timed_out and result.text:
+            return
+        if not hangs and not result.timed_out and text[1] in result.text and \
+                (result.code == int(code[1]) if code else result.code != 0):
+            return
+    yield f"symptom not seen: {symptom[0]}; exit code {result.code}, timed out: {result.timed_out}\n{result.text}"
+
+
+# Others --------------------------------------------------------------------------------------------------------------
+
+def gtest_faults(recipe, build, chosen):
+    """All GoogleTests of the recipe in one process. If one of them skips itself and none fails, so does this."""
+    done = process.run([str(build / "bin" / f"{recipe.name}_test"), f"--gtest_filter={chosen}"])
+    if done.code == 0 and "[  SKIPPED ]" in done.text:
+        done.code = cookbook.SKIPPED
+    print(process.skip_if_skipped(done).text)
+    if done.code != 0:
+        yield f"exit code {done.code}"
+
+
+def exercise_faults(name, build):
+    """An exercise: the untouched program is refused for its symptom, a plausible wrong repair is refused with the
+    expected reason, and the known solution is accepted."""
+    from cookbook import exercises, judging  # only here: that they are loaded takes longer than some of the tests
+
+    def judged(case, texts, **effort):
+        folder = build / "exercise_tests" / name / case  # always the same, so that a compiler's cache knows it
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        verdict = judging.judge(exercise, folder, build, **effort)
+        if verdict.skipped:
+            print(verdict)
+            sys.exit(cookbook.SKIPPED)
+        return verdict
+
+    exercise = next(one for one in exercises.exercises() if one.name == name)
+    under = " ".join(head_field(exercise.original, f"Symptom under {judging.sanitizer_of(exercise)}"))
+    reasons = [judging.symptom_of(exercise) or "hangs", *re.findall(r'prints "([^"]+)"', under)]
+    untouched = judged("untouched", exercise.texts())
+    if untouched.accepted or not any(reason in str(untouched) for reason in reasons):
+        yield f"the untouched program is not refused for {' or '.join(reasons)}, but: {untouched}"
+    solution = exercise.solution()
+    wrong = judged("wrong", exercise.edited(solution["wrong"]["edits"]))
+    if wrong.accepted or solution["wrong"]["refused"] not in str(wrong):
+        yield f"the wrong repair is not refused for {solution['wrong']['refused']}, but: {wrong}"
+    right = judged("right", exercise.edited(solution["solution"]), runs=5, seconds=2)
+    if not right.accepted:
+        yield f"the known solution is refused: {right}"
+
+
+def faults(kind, name, build, sanitizer, chosen):
+    if kind == "exercises":
+        from cookbook import exercises
+        return exercises.faults_of_lists()
+    if kind == "checks":
+        return (fault for recipe in recipes() for source in recipe.sources(PROGRAMS) for fault in check_faults(source))
+    of_pitfall = kind in ("symptom", "exercise")
+    listed = read(build / "recipes.json")
+    recipe = next(one for one in listed if name in (one.pitfalls if of_pitfall else [one.name]))
+    return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: answers_faults(recipe, build),
+            "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
+            "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),
+            "gtest": lambda: gtest_faults(recipe, build, chosen), "exercise": lambda: exercise_faults(name, build),
+            "symptom": lambda: symptom_faults(recipe, build, name, sanitizer)}[kind]()
+
+
+def parser():
+    result = Parser("cookbook check", __doc__)
+    result.add_argument("kind", choices=["page", "answers", "fault", "usage", "compile_line", "bench", "gtest",
+                                         "symptom", "exercise", "exercises", "checks"])
+    result.add_argument("name", nargs="?", default="", help="the recipe, or the pitfall")
+    result.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=cookbook.ROOT / "build")
+    result.add_argument("--sanitizer", default="", help="with which the build was made")
+    result.add_argument("--filter", default="*", help="of the GoogleTests")
+    return result
+
+
+def main(arguments):
+    args = parser().parse_args(arguments)
+    try:
+        found = list(faults(args.kind, args.name, args.build, args.sanitizer, args.filter))
+    except ValueError as error:  # a text that an exercise would change does not stand there
+        found = [str(error)]
+    for fault in found:
+        print(f"{args.name}: {fault}" if args.name else fault)
+    return 1 if found else 0
