@@ -1,9 +1,16 @@
-// Flynn's taxonomy: the program seen from outside. Catalogue: 1.C2 to 1.C6.
+// Flynn's taxonomy: the four ways in the process, the program seen from outside.
 
+#include "01_getting_started/flynn_taxonomy/four_ways.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/run.hpp"
@@ -12,51 +19,105 @@ namespace {
 
 using test_support::run;
 
-/// The three sums, computed here in the plainest way.
-std::string expected(int size) {
-  std::mt19937 random(1);
-  std::uint32_t same = 0, squares = 0, branches = 0;
-  for (int i = 0; i < size; ++i) {
-    const auto x = static_cast<std::uint32_t>(random());
-    same += x;
-    squares += x * x;
-    branches += x % 2 == 1 ? 3 * x + 1 : x / 2;
-  }
-  std::ostringstream text;
-  text << '[' << same << ", " << squares << ", " << branches << ']';
-  return text.str();
+std::vector<Number> random_row(std::size_t size) {
+  std::vector<Number> row(size);
+  std::generate(row.begin(), row.end(), std::mt19937(1));
+  return row;
 }
 
-void expect_right_sums(int size, const std::string& piece, const std::string& threads) {
-  const auto result =
-      run("flynn_taxonomy", {"--numbers", std::to_string(size), "--piece", piece, "--threads", threads});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^(?:SISD|ok    (?:SIMD|MISD|MIMD)): (\\[.*\\])$"),
-            std::vector<std::string>(4, expected(size)))
-      << result.text();
+/// The three sums, computed here in the plainest way.
+Sums plain_sums(Numbers row) {
+  Sums sums(3);
+  for (const std::uint32_t x : row) {
+    sums[0] += x;
+    sums[1] += x * x;
+    sums[2] += x % 2 == 1 ? 3 * x + 1 : x / 2;
+  }
+  return sums;
 }
 
 TEST(flynn_taxonomy, all_four_ways_give_the_right_sums_for_any_size) {
-  for (const int size : {1, 3, 15, 16, 17, 1000, 300'000}) expect_right_sums(size, "1000", "4");
-}
-
-TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
-  for (const std::string piece : {"1", "7", "268435456"}) {
-    for (const std::string threads : {"1", "16"}) expect_right_sums(2000, piece, threads);
+  for (const std::size_t size : {1U, 3U, 15U, 16U, 17U, 1'000U, 100'000U}) {
+    const std::vector<Number> row = random_row(size);
+    const Sums expected = plain_sums(row);
+    EXPECT_EQ(sisd(row), expected) << size;
+    EXPECT_EQ(simd(row), expected) << size;
+    EXPECT_EQ(misd(row, 1'000), expected) << size;
+    EXPECT_EQ(mimd(row, 1'000, 4), expected) << size;
   }
 }
 
-TEST(flynn_taxonomy, names_the_vectors_that_the_compiler_may_use) {
-  const auto result = run("flynn_taxonomy", {"--numbers", "1"});
-  const auto bits = result.captures("^vectors of (\\d+) bits: \\d+ lanes$");
-  const auto lanes = result.captures("^vectors of \\d+ bits: (\\d+) lanes$");
-  ASSERT_EQ(lanes.size(), 1U) << result.text();
-  EXPECT_EQ(std::stoi(bits[0]), 32 * std::stoi(lanes[0]));
+TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
+  const std::vector<Number> row = random_row(2'000);
+  for (const std::size_t piece : {1U, 7U, 1'999U, 2'000U, 268'435'456U}) {
+    EXPECT_EQ(misd(row, piece), plain_sums(row)) << piece;
+    for (const std::size_t threads : {1U, 2U, 16U}) EXPECT_EQ(mimd(row, piece, threads), plain_sums(row)) << piece;
+  }
+}
+
+/// Runs `way` until so many threads more than before have existed at the same time, for 20 seconds at most. Returns the
+/// highest number seen.
+template <typename Way>
+std::size_t most_threads_at_once(std::size_t wanted, Way way) {
+  const auto threads = [] {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+  };
+  std::atomic<std::size_t> most = 0;
+  const std::size_t before = threads() + 1;  // the sampler is a thread, too
+  std::jthread sampler([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const std::size_t now = threads();
+      if (now > before) most = std::max(most.load(), now - before);
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (most < wanted && std::chrono::steady_clock::now() < end) way();
+  return most;
+}
+
+TEST(flynn_taxonomy, misd_and_mimd_have_their_threads_at_the_same_time) {
+  const std::vector<Number> row = random_row(2'000'000);
+  EXPECT_EQ(most_threads_at_once(3, [&] { misd(row, 10'000); }), 3U);
+  EXPECT_EQ(most_threads_at_once(5, [&] { mimd(row, 10'000, 5); }), 5U);
+}
+
+TEST(flynn_taxonomy, sisd_and_simd_have_one_thread) {
+  const std::vector<Number> row = random_row(100'000);
+  const auto seen = [&](auto way) {
+    int runs = 0;
+    return most_threads_at_once(1, [&] {
+      way(row);
+      if (++runs == 1'000) throw runs;  // long enough
+    });
+  };
+  EXPECT_THROW(seen(sisd), int);
+  EXPECT_THROW(seen(simd), int);
+}
+
+TEST(flynn_taxonomy, the_program_has_a_row_per_way_and_names_the_vectors_that_the_compiler_may_use) {
+  const auto result = run("flynn_taxonomy", {"--numbers", "1003", "--piece", "100", "--threads", "3"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  std::ostringstream expected;
+  const Sums sums = plain_sums(random_row(1'003));
+  expected << "1003 numbers x, sums of x, x * x and branch(x): [" << sums[0] << ", " << sums[1] << ", " << sums[2]
+           << ']';
+  EXPECT_TRUE(result.has_line(expected.str())) << expected.str() << result.text();
+  EXPECT_EQ(result.captures("^(SISD|SIMD|MISD|MIMD) .* [0-9.]+ ms(?: +[0-9.]+ x)?$"),
+            (std::vector<std::string>{"SISD", "SIMD", "MISD", "MIMD"}))
+      << result.text();
+  EXPECT_EQ(result.captures("^SIMD .* vectors of (\\d+) B "), std::vector<std::string>{std::to_string(lanes * 4)});
 #if defined(__AVX512F__)
-  EXPECT_EQ(bits[0], "512");
+  EXPECT_EQ(lanes, 16U);
 #elif defined(__AVX2__)
-  EXPECT_EQ(bits[0], "256");
+  EXPECT_EQ(lanes, 8U);
 #endif
+}
+
+TEST(flynn_taxonomy_timing, simd_is_faster_than_sisd) {
+  const auto result = run("flynn_taxonomy");
+  const auto gain = result.captures("^SIMD .* ([0-9.]+) x$");
+  ASSERT_EQ(gain.size(), 1U) << result.text();
+  EXPECT_GT(std::stod(gain[0]), 1.5) << result.text();
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
-// Rings of cache lines in the process, the program from outside. Catalogue: 1.C7.
+// Rings of cache lines in the process, the program from outside.
 
+#include <cstdio>
+#include <fstream>
 #include <set>
 
+#include "01_getting_started/memory_latency/pages.hpp"
 #include "01_getting_started/memory_latency/ring.hpp"
 #include "support/run.hpp"
 
@@ -16,7 +19,7 @@ TEST(memory_latency, a_ring_passes_every_line_once) {
     std::vector<Line> lines(length);
     for (const auto join : {join_in_order, join_at_random}) {
       join(lines);
-      EXPECT_EQ(length_of_ring(lines.data()), length);
+      EXPECT_TRUE(is_one_ring(lines));
       std::set<const Line*> visited;
       for (std::size_t i = 0; i < length; ++i) visited.insert(walk(lines.data(), static_cast<long>(i)));
       EXPECT_EQ(visited.size(), length);
@@ -37,11 +40,51 @@ TEST(memory_latency, the_order_is_that_of_memory_or_random) {
   EXPECT_LT(neighbours, 20);
 }
 
-TEST(memory_latency, a_ring_that_leaves_lines_out_is_found) {
+TEST(memory_latency, lines_that_are_not_one_ring_are_found) {
   std::vector<Line> lines(10);
-  join_in_order(lines);
-  lines[4].next = &lines[0];
-  EXPECT_EQ(length_of_ring(lines.data()), 5U);
+  const auto changed = [&](std::size_t line, std::size_t next) {
+    join_in_order(lines);
+    lines[line].next = &lines[next];
+    return is_one_ring(lines);
+  };
+  EXPECT_TRUE(changed(4, 5)) << "nothing is changed";
+  EXPECT_FALSE(changed(4, 0)) << "back too early";
+  EXPECT_FALSE(changed(9, 3)) << "a tail and a circle: never back";
+  EXPECT_FALSE(changed(0, 0));
+  EXPECT_FALSE(changed(8, 0)) << "the last line is left out";
+}
+
+TEST(memory_latency, lines_of_paged_memory_begin_where_a_page_of_2_MiB_does) {
+  for (const bool large : {false, true}) {
+    const PagedMemory memory(5 << 20, large);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % (2 << 20), 0U);
+    std::fill_n(static_cast<char*>(memory.data()), 5 << 20, 'x');  // all of it can be written
+  }
+}
+
+/// Of the mapping that contains `place`: the value of this line of /proc/self/smaps, in KiB; -1 if there is none.
+long of_mapping(const void* place, const std::string& what) {
+  std::ifstream file("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t first = 0, last = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx ", &first, &last) == 2) {
+      inside = first <= reinterpret_cast<std::uintptr_t>(place) && reinterpret_cast<std::uintptr_t>(place) < last;
+    } else if (inside && line.starts_with(what + ":")) {
+      return std::stol(line.substr(what.size() + 1));
+    }
+  }
+  return -1;
+}
+
+TEST(memory_latency, only_memory_for_which_they_are_asked_has_large_pages) {
+  std::ifstream setting("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text;
+  if (!std::getline(setting, text) || text.find("[never]") != std::string::npos) GTEST_SKIP() << "no large pages here";
+  const PagedMemory small(8 << 20, false), large(8 << 20, true);
+  for (const PagedMemory* memory : {&small, &large}) std::fill_n(static_cast<char*>(memory->data()), 8 << 20, 'x');
+  EXPECT_EQ(of_mapping(small.data(), "AnonHugePages"), 0);
+  EXPECT_GT(of_mapping(large.data(), "AnonHugePages"), 0);
 }
 
 TEST(memory_latency, a_line_is_a_cache_line) { EXPECT_EQ(sizeof(Line), 64U); }
@@ -49,7 +92,7 @@ TEST(memory_latency, a_line_is_a_cache_line) { EXPECT_EQ(sizeof(Line), 64U); }
 TEST(memory_latency, has_a_row_per_size_up_to_the_largest) {
   const auto result = run("memory_latency", {"--largest", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^ +(\\d+ [KM]iB) +[0-9.]+ ns +[0-9.]+ ns$"),
+  EXPECT_EQ(result.captures("^ +(\\d+ [KM]iB)(?: +[0-9.]+ ns){3}$"),
             (std::vector<std::string>{"4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"}))
       << result.text();
   EXPECT_GE(result.lines_with("^from memory of node \\d+: [0-9.]+ ns$").size(), 1U) << result.text();
@@ -57,7 +100,8 @@ TEST(memory_latency, has_a_row_per_size_up_to_the_largest) {
 
 TEST(memory_latency_timing, far_memory_takes_longer_than_near) {
   const auto result = run("memory_latency", {"--largest", "64"});
-  const auto near = result.captures("^ +4 KiB.* ([0-9.]+) ns$"), far = result.captures("^ +64 MiB.* ([0-9.]+) ns$");
+  const auto near = result.captures("^ +4 KiB +[0-9.]+ ns +([0-9.]+) ns"),
+             far = result.captures("^ +64 MiB +[0-9.]+ ns +([0-9.]+) ns");
   ASSERT_TRUE(near.size() == 1 && far.size() == 1) << result.text();
   EXPECT_GT(std::stod(far[0]), 5 * std::stod(near[0])) << result.text();
 }

@@ -1,4 +1,4 @@
-// The four mappings in the process, the program from outside. Catalogue: 1.C18 to 1.C22.
+// The four mappings in the process, the program from outside.
 
 #include <fmt/format.h>
 
@@ -98,11 +98,20 @@ TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_sam
 
 TEST(parallel_design, the_program_shows_a_time_line_per_worker) {
   for (const std::string workers : {"1", "3", "7"}) {
-    const auto result = run("parallel_design", {"--workers", workers, "--group", "50"});
+    const auto result = run("parallel_design", {"--workers", workers, "--group", "50", "--draw"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("^[a-z /]+ +[0-9.]+ ms +[0-9.]+ x +[0-9.]+ x( +[0-9]+ %){" + workers + "}$").size(), 4U)
+        << result.text();
+    EXPECT_EQ(result.lines_with(" 0 %( |$)").size(), 4U) << "the last worker to finish is not idle\n" << result.text();
     EXPECT_EQ(result.lines_with("^  [1-4.]{60}$").size(), 4U * std::stoul(workers)) << result.text();
     EXPECT_TRUE(result.has_line("ok    mappings with another result than one worker alone: 0")) << result.text();
   }
+}
+
+TEST(parallel_design, idle_workers_are_those_without_a_task) {
+  const auto result = run("parallel_design", {"--workers", "3", "--group", "1024"});  // two tasks
+  EXPECT_EQ(result.lines_with(" 100 %( |$)").size(), 4U) << result.text();
+  EXPECT_TRUE(result.has_line("2048 items in 2 tasks, 14689 units of work, 3 workers")) << result.text();
 }
 
 TEST(parallel_design, the_imbalance_of_static_mappings_is_what_the_units_say) {
@@ -120,10 +129,8 @@ TEST(parallel_design, the_imbalance_of_static_mappings_is_what_the_units_say) {
                          static_cast<double>(*std::ranges::max_element(units)) * workers / static_cast<double>(all));
     };
     const auto result = run("parallel_design", {"--workers", std::to_string(workers)});
-    EXPECT_EQ(result.captures("^block: .* imbalance ([0-9.]+) x$"), std::vector<std::string>{text(block)})
-        << result.text();
-    EXPECT_EQ(result.captures("^cyclic: .* imbalance ([0-9.]+) x$"), std::vector<std::string>{text(cyclic)})
-        << result.text();
+    EXPECT_EQ(result.captures("^block .* x +([0-9.]+) x "), std::vector<std::string>{text(block)}) << result.text();
+    EXPECT_EQ(result.captures("^cyclic .* x +([0-9.]+) x "), std::vector<std::string>{text(cyclic)}) << result.text();
   }
 }
 

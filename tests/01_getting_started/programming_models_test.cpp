@@ -1,42 +1,148 @@
-// Four programming models: the program seen from outside, its messages from inside. Catalogue: 1.C13 to 1.C17.
+// Four programming models: their results and their tasks in the process, the program seen from outside.
 
-#include "01_getting_started/programming_models/messages.hpp"
+#include "01_getting_started/programming_models/models.hpp"
 
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using test_support::run;
 
-/// The dot product of the rows that the program makes, computed here once more.
-std::string dot_product(std::size_t size) {
-  std::mt19937 random(1);
-  std::vector<std::uint64_t> a(size);
-  for (std::uint64_t& number : a) number = random();
-  std::uint64_t sum = 0;
-  for (const std::uint64_t number : a) sum += number * random();
-  return std::to_string(sum);
+using Model = Sum (*)(Numbers, Numbers, std::size_t);
+
+struct Rows {
+  std::vector<Number> a, b;
+};
+
+Rows random_rows(std::size_t size) {
+  std::mt19937 random(7);
+  Rows rows{std::vector<Number>(size), std::vector<Number>(size)};
+  for (Number& number : rows.a) number = static_cast<Number>(random());
+  for (Number& number : rows.b) number = static_cast<Number>(random());
+  return rows;
 }
 
-TEST(programming_models, all_models_are_right_for_any_number_of_tasks) {
-  for (const auto& [size, tasks] : {std::pair(100'003, "1"), {100'003, "3"}, {200'000, "16"}, {1, "8"}, {17, "8"}}) {
-    const auto result = run("programming_models", {"--numbers", std::to_string(size), "--tasks", tasks});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.captures("^ok    .*: (\\d+)$"),
-              std::vector<std::string>(4, dot_product(static_cast<std::size_t>(size))))
-        << result.text();
-    EXPECT_EQ(result.leaked_processes, 0);
+TEST(programming_models, all_models_are_right_for_any_size_and_number_of_tasks) {
+  for (const std::size_t size : {1U, 2U, 17U, 1'000U, 100'003U}) {
+    const Rows rows = random_rows(size);
+    std::uint64_t expected = 0;
+    for (std::size_t i = 0; i < size; ++i) expected += std::uint64_t{rows.a[i]} * std::uint64_t{rows.b[i]};
+    for (const std::size_t tasks : {1U, 2U, 3U, 16U}) {
+      for (const Model model : {by_messages, by_shared_memory, by_shared_memory_once, by_threads}) {
+        EXPECT_EQ(model(rows.a, rows.b, tasks), expected) << size << " numbers, " << tasks << " tasks";
+      }
+    }
+    EXPECT_EQ(by_data_parallel(rows.a, rows.b), expected) << size;
   }
 }
 
-TEST(messages, values_larger_than_a_socket_holds_arrive_whole_and_in_order) {
+TEST(programming_models, parts_are_neighbours_and_as_equal_as_can_be) {
+  const Rows rows = random_rows(10);
+  std::size_t next = 0;
+  for (std::size_t task = 0; task < 4; ++task) {
+    const Numbers mine = part(rows.a, task, 4);
+    EXPECT_EQ(mine.data(), rows.a.data() + next);
+    EXPECT_TRUE(mine.size() == 2 || mine.size() == 3) << mine.size();
+    next += mine.size();
+  }
+  EXPECT_EQ(next, 10U);
+}
+
+std::size_t threads_of_this_process() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+const std::size_t threads_at_start = threads_of_this_process();
+
+/// The children of this process that exist, also those that have ended and for which nobody has waited yet.
+std::size_t children_of_this_process() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string line;
+    std::ifstream file(entry.path() / "stat");
+    if (!std::getline(file, line) || line.rfind(')') == std::string::npos) continue;
+    char state = 0;
+    pid_t parent = 0;
+    std::istringstream(line.substr(line.rfind(')') + 1)) >> state >> parent;
+    count += parent == getpid();
+  }
+  return count;
+}
+
+/// Runs the model until so many more threads or children than before have existed at the same time during a run.
+/// Returns the highest number seen.
+std::size_t most_at_once(std::size_t (*count)(), std::size_t wanted, Model model, std::size_t size) {
+  const Rows rows = random_rows(size);
+  std::atomic<std::size_t> most = 0;
+  const std::size_t before = count() + (count == threads_of_this_process);  // the sampler is a thread, too
+  std::jthread sampler([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const std::size_t now = count();
+      if (now > before) most = std::max(most.load(), now - before);
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (most < wanted && std::chrono::steady_clock::now() < end) model(rows.a, rows.b, 3);
+  return most;
+}
+
+TEST(programming_models, each_task_of_shared_memory_has_a_thread_at_the_same_time) {
+  EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_shared_memory, 200'000), 3U);
+  EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_shared_memory_once, 10'000'000), 3U);
+}
+
+TEST(programming_models, each_branch_has_a_thread_at_the_same_time) {
+  EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_threads, 10'000'000), 3U);
+}
+
+TEST(programming_models, each_worker_is_a_process) {
+  EXPECT_EQ(most_at_once(children_of_this_process, 3, by_messages, 1'000'000), 3U);
+}
+
+TEST(programming_models, the_library_takes_further_threads) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core: the library takes no further thread";
+  const Rows rows = random_rows(10'000'000);
+  EXPECT_TRUE(test_support::eventually([&] {
+    by_data_parallel(rows.a, rows.b);
+    return threads_of_this_process() > threads_at_start;  // oneTBB keeps them
+  }));
+}
+
+TEST(programming_models, a_worker_computes_with_what_it_was_sent) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  std::jthread worker(work, ends[1], 3);
+  const std::vector<Number> a = {1, 2, 0xffffffff}, b = {10, 100, 0xffffffff};
+  send_values(ends[0], a.data(), 3);
+  send_values(ends[0], b.data(), 3);
+  Sum sum = 0;
+  receive_values(ends[0], &sum, 1);
+  EXPECT_EQ(sum, 210 + Sum{0xffffffff} * 0xffffffff);
+  worker.join();
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(programming_models, the_program_has_a_row_per_form) {
+  const auto result = run("programming_models", {"--numbers", "100003", "--tasks", "3"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("100003 products, 3 tasks")) << result.text();
+  EXPECT_EQ(result.lines_with("^[a-z, ]+ +[0-9.]+ ms$").size(), 6U) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0);
+}
+
+TEST(programming_models_messages, values_larger_than_a_socket_holds_arrive_whole_and_in_order) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   std::vector<int> sent(1 << 20), received(sent.size());
@@ -56,7 +162,7 @@ TEST(messages, values_larger_than_a_socket_holds_arrive_whole_and_in_order) {
   close(ends[1]);
 }
 
-TEST(messages, an_end_within_a_message_ends_the_program) {
+TEST(programming_models_messages, an_end_within_a_message_ends_the_program) {
   const auto cut_short = [] {
     int ends[2], value = 0;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::_Exit(1);

@@ -1,6 +1,7 @@
-// The laws and the job in the process, the program from outside. Catalogue: 1.C23 to 1.C28.
+// The laws and the job in the process, the program from outside.
 
 #include <cmath>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <set>
@@ -9,6 +10,7 @@
 #include "01_getting_started/speedup_laws/job.hpp"
 #include "01_getting_started/speedup_laws/laws.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -79,21 +81,55 @@ TEST(speedup_laws, the_serial_part_is_done_first_and_by_one_thread_the_rest_in_e
   }
 }
 
-TEST(speedup_laws, the_program_measures_each_number_of_threads_beside_the_laws) {
-  const auto result = run("speedup_laws", {"--threads", "5", "--serial", "10"});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    runs whose sum differs from the plain loop's: 0")) << result.text();
-  EXPECT_EQ(result.captures("^ +(\\d+) +[0-9.]+ x "), (std::vector<std::string>{"1", "2", "4", "5"})) << result.text();
-  EXPECT_EQ(result.captures("^ +4 +[0-9.]+ x +([0-9.]+) "), std::vector<std::string>{"3.08"}) << result.text();
-  EXPECT_EQ(result.captures("^ +4 .* x +([0-9.]+)$"), std::vector<std::string>{"3.70"}) << result.text();
+TEST(speedup_laws, the_shares_are_done_at_the_same_time) {
+  test_support::with_watchdog([] {
+    std::latch all_have_begun(3);
+    const Sum sum = ::run({4, 4 + 3}, 3, [&](long i) {
+      if (i >= 4) all_have_begun.arrive_and_wait();  // a thread that waits for another one's end would wait for ever
+      return Sum{1};
+    });
+    EXPECT_EQ(sum, 7U);
+  });
 }
 
-TEST(speedup_laws_timing, one_thread_gains_nothing) {
-  const auto result = run("speedup_laws", {"--threads", "1"});
-  const auto gains = result.captures("^ +1 +([0-9.]+) x");
-  ASSERT_EQ(gains.size(), 1U) << result.text();
-  EXPECT_GT(std::stod(gains[0]), 0.4) << result.text();
-  EXPECT_LT(std::stod(gains[0]), 2.5) << result.text();
+TEST(speedup_laws, the_program_has_the_laws_up_to_16_processors_and_figures_as_far_as_it_has_measured) {
+  const auto result = run("speedup_laws", {"--threads", "5", "--serial", "10", "--units", "300"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    runs whose sum differs from the plain loop's: 0")) << result.text();
+  const std::string measured = "^ +(\\d+) +[0-9.]+ +[0-9.]+ x +[0-9]+ % +[0-9.]+ +[0-9.]+ x$";
+  EXPECT_EQ(result.captures(measured), (std::vector<std::string>{"1", "2", "4", "5"})) << result.text();
+  EXPECT_EQ(result.captures("^ +(\\d+) +[0-9.]+ +- +- +[0-9.]+ +-$"), (std::vector<std::string>{"8", "16"}))
+      << result.text();
+  EXPECT_EQ(result.captures("^ +4 +([0-9.]+) "), std::vector<std::string>{"3.08"}) << result.text();
+  EXPECT_EQ(result.captures("^ +4 .* % +([0-9.]+) "), std::vector<std::string>{"3.70"}) << result.text();
+  EXPECT_EQ(result.captures("^any number +([0-9.]+) +- +- +no limit +-$"), std::vector<std::string>{"10.00"})
+      << result.text();
+}
+
+TEST(speedup_laws, the_efficiency_is_the_measured_speedup_per_thread) {
+  const auto result = run("speedup_laws", {"--threads", "4", "--units", "300"});
+  const auto gains = result.captures("^ +4 +[0-9.]+ +([0-9.]+) x"), shares = result.captures("^ +4 .* ([0-9]+) % ");
+  ASSERT_TRUE(gains.size() == 1 && shares.size() == 1) << result.text();
+  EXPECT_NEAR(std::stod(shares[0]), 100 * std::stod(gains[0]) / 4, 0.7) << result.text();
+}
+
+TEST(speedup_laws, more_threads_than_sixteen_get_rows_too) {
+  const auto result = run("speedup_laws", {"--threads", "40", "--units", "10"});
+  EXPECT_EQ(result.captures("^ +(\\d+) .* x$"), (std::vector<std::string>{"1", "2", "4", "8", "16", "32", "40"}))
+      << result.text();
+}
+
+TEST(speedup_laws_timing, one_thread_gains_nothing_and_two_do) {
+  const auto result = run("speedup_laws", {"--threads", "2"});
+  const auto same = result.captures("^ +[12] +[0-9.]+ +([0-9.]+) x"), more = result.captures("^ +[12] .* ([0-9.]+) x$");
+  ASSERT_TRUE(same.size() == 2 && more.size() == 2) << result.text();
+  for (const auto& gains : {same, more}) {
+    EXPECT_GT(std::stod(gains[0]), 0.8) << result.text();
+    EXPECT_LT(std::stod(gains[0]), 1.25) << result.text();
+  }
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  EXPECT_GT(std::stod(same[1]), 1.3) << result.text();
+  EXPECT_GT(std::stod(more[1]), 1.3) << result.text();
 }
 
 }  // namespace

@@ -55,6 +55,22 @@ Story replay(int items, int capacity, int threads) {
   return story;
 }
 
+TEST(condition_variable, a_consumer_that_waits_goes_on_after_the_item_has_come) {
+  const auto result = run("condition_variable", {}, {.limit = 10s});
+  for (const std::string how : {"looks again and again", "looks every 10 ms", "waits at a condition variable"}) {
+    const auto late = result.captures("^" + how + " +(-?\\d+\\.\\d\\d) ms later +\\d+\\.\\d\\d ms$");
+    ASSERT_EQ(late.size(), 1U) << result.text();
+    EXPECT_GE(std::stod(late[0]), 0) << how;
+  }
+}
+
+TEST(condition_variable, who_looks_again_and_again_uses_more_of_the_processor_than_who_sleeps) {
+  const auto result = run("condition_variable", {}, {.limit = 10s});
+  const auto used = result.captures(" ms later +(\\d+\\.\\d\\d) ms$");
+  ASSERT_EQ(used.size(), 3U) << result.text();
+  EXPECT_GT(std::stod(used[0]), std::stod(used[2])) << result.text();
+}
+
 TEST(condition_variable, twenty_items_pass_through_a_buffer_of_ten) {
   const Story story = replay(20, 10, 1);
   EXPECT_EQ(story.puts, 20U);
@@ -91,7 +107,7 @@ TEST(condition_variable, counts_match_for_any_number_of_threads) {
 
 // What the page says about condition variables.
 
-TEST(a_condition_variable, does_not_remember_a_notification) {
+TEST(condition_variable_itself, does_not_remember_a_notification) {
   std::mutex mutex;
   std::condition_variable changed;
   std::unique_lock lock(mutex);
@@ -103,7 +119,7 @@ TEST(a_condition_variable, does_not_remember_a_notification) {
   EXPECT_TRUE(timed_out);
 }
 
-TEST(a_condition_variable, waits_on_if_it_is_notified_and_the_condition_does_not_hold) {
+TEST(condition_variable_itself, waits_on_if_it_is_notified_and_the_condition_does_not_hold) {
   std::mutex mutex;
   std::condition_variable changed, looked;
   bool ready = false, gone_on = false;
@@ -142,7 +158,7 @@ struct Watched {
   }
 };
 
-TEST(a_condition_variable, gives_up_one_level_of_a_recursive_lock) {
+TEST(condition_variable_itself, gives_up_one_level_of_a_recursive_lock) {
   for (const int depth : {1, 2}) {
     Watched watched;
     std::condition_variable_any changed;

@@ -2,6 +2,8 @@
 
 #include "02_threads/semaphore/semaphore_class.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -20,36 +23,40 @@ test_support::Result run_with(const std::vector<std::string>& arguments) {
   return run("semaphore", arguments, {.limit = 10s});
 }
 
-TEST(semaphore, each_item_is_waited_for_then_produced_then_consumed) {
+TEST(semaphore, each_item_is_asked_for_then_made_then_taken) {
   for (const int items : {1, 5, 300}) {
-    const auto result = run_with({"--items", std::to_string(items)});
+    const auto result = run_with({"--items", std::to_string(items), "--stay-ms", "0"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto lines = result.lines_with("item \\d+$|^produced|^consumed");
+    const auto lines = result.lines_with("^consumer|^producer");
     ASSERT_EQ(lines.size(), 3U * items) << result.text();
     for (int i = 0; i < items; ++i) {
-      EXPECT_EQ(lines[3 * i], "consumer waits for item " + std::to_string(i + 1));
-      const int item = std::stoi(lines[3 * i + 1].substr(9));
-      EXPECT_EQ(lines[3 * i + 1], "produced " + std::to_string(item));
-      EXPECT_EQ(lines[3 * i + 2], "consumed " + std::to_string(item));
+      EXPECT_EQ(lines[3 * i], "consumer wants item " + std::to_string(i + 1));
+      ASSERT_TRUE(lines[3 * i + 1].starts_with("producer makes ")) << lines[3 * i + 1];
+      const int item = std::stoi(lines[3 * i + 1].substr(15));
+      EXPECT_EQ(lines[3 * i + 2], "consumer takes " + std::to_string(item));
       EXPECT_TRUE(0 <= item && item <= 1000) << item;
     }
   }
 }
 
 TEST(semaphore, the_items_are_the_same_in_each_run) {
-  const auto items = run_with({}).captures("^produced (\\d+)$");
-  EXPECT_EQ(items.size(), 5U);
-  EXPECT_EQ(items, run_with({}).captures("^produced (\\d+)$"));
+  const auto items = run_with({}).captures("^producer makes (\\d+)$");
+  EXPECT_EQ(items.size(), 3U);
+  EXPECT_EQ(items, run_with({}).captures("^producer makes (\\d+)$"));
 }
 
-TEST(semaphore, the_room_holds_as_many_threads_as_there_are_permits) {
-  for (const int permits : {1, 2, 5, 6}) {
-    const auto result = run_with({"--permits", std::to_string(permits)});
+TEST(semaphore, the_room_holds_as_many_threads_as_there_are_permits_and_no_visit_is_shorter) {
+  for (const std::string stay : {"0", "20"}) {
+    const auto result = run_with({"--stay-ms", stay});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto most = result.captures("^ok    most threads in the room at the same time: (\\d+)$");
-    ASSERT_EQ(most.size(), 1U) << result.text();
-    EXPECT_GE(std::stoi(most[0]), 1);
-    EXPECT_LE(std::stoi(most[0]), permits);
+    const auto most = result.captures("^(?:no semaphore|starts at \\d) +(\\d+) +\\d+ ms$");
+    EXPECT_EQ(most, (std::vector<std::string>{"6", "3", "2", "1"})) << result.text();
+    const auto ms = result.captures("^(?:no semaphore|starts at \\d) +\\d+ +(\\d+) ms$");
+    ASSERT_EQ(ms.size(), 4U);
+    for (int i = 0; i < 4; ++i) {
+      const int in_turn = std::vector{1, 2, 3, 6}[i];  // visits that cannot overlap
+      EXPECT_GE(std::stoi(ms[i]), in_turn * std::stoi(stay)) << result.text();
+    }
   }
 }
 
@@ -78,6 +85,22 @@ TEST(semaphore_class, acquire_waits_for_a_release_by_another_thread) {
     written = 1;
     semaphore.release();
   }
+}
+
+TEST(semaphore_class, release_wakes_a_thread_that_sleeps) {
+  test_support::with_watchdog([] {
+    for (int round = 0; round < 100; ++round) {
+      Semaphore semaphore(0);
+      std::atomic<pid_t> id = 0;
+      std::jthread waiting([&] {
+        id = gettid();
+        semaphore.acquire();
+      });
+      while (id == 0) std::this_thread::yield();
+      test_support::wait_until_asleep(id);
+      semaphore.release();
+    }
+  });
 }
 
 TEST(semaphore_class, starts_at_one_as_a_lock) {
@@ -137,9 +160,9 @@ int crosswise() {
   return got_both;
 }
 
-TEST(two_semaphores, deadlock_if_they_are_taken_crosswise) { EXPECT_EQ(crosswise(), 0); }
+TEST(semaphore_pairs, deadlock_if_they_are_taken_crosswise) { EXPECT_EQ(crosswise(), 0); }
 
-TEST(two_semaphores, do_not_deadlock_in_a_fixed_order) {
+TEST(semaphore_pairs, do_not_deadlock_in_a_fixed_order) {
   Semaphore one(1), two(1);
   long had_both = 0;
   {

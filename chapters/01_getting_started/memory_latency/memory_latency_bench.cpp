@@ -5,7 +5,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
@@ -13,6 +12,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "machine.hpp"
+#include "pages.hpp"
 #include "ring.hpp"
 
 int main(int argc, char** argv) {
@@ -23,17 +23,17 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "times that each ring is walked along", 1, 1'000);
   options.parse(argc, argv);
   const std::size_t largest = mebibytes << 20;
-  cookbook::require_memory(static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
+  cookbook::require_memory(2.0 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
   cookbook::pin(0);
 
   static constexpr long steps = 50'000;
   int broken = 0;
-  std::vector<Line> memory(largest / sizeof(Line));
+  const PagedMemory small_pages(largest, false), large_pages(largest, true);
   cookbook::Figures figures("time of a load; " + Machine().caches(), cookbook::cost("ns", 1e-9));
-  const auto add = [&](const std::string& order, auto join, std::size_t bytes) {
-    const std::span lines(memory.data(), bytes / sizeof(Line));
+  const auto add = [&](const std::string& order, const PagedMemory& memory, auto join, std::size_t bytes) {
+    const std::span lines(static_cast<Line*>(memory.data()), bytes / sizeof(Line));
     join(lines);
-    broken += length_of_ring(lines.data()) != lines.size();
+    broken += !is_one_ring(lines);  // also loads the lines into the caches
     const cookbook::Benchmark row("walk", steps, [line = static_cast<const Line*>(lines.data())]() mutable {
       line = walk(line, steps);
       cookbook::do_not_optimize(line);
@@ -42,8 +42,9 @@ int main(int argc, char** argv) {
   };
   for (std::size_t bytes = 8 << 10; bytes <= largest; bytes *= 2) {
     for (const std::size_t size : {bytes / 4 * 3, bytes}) {
-      add("in order", join_in_order, size);
-      add("at random", join_at_random, size);
+      add("in order", small_pages, join_in_order, size);
+      add("at random", small_pages, join_at_random, size);
+      add("large pages", large_pages, join_at_random, size);
     }
   }
   cookbook::Checks checks;

@@ -32,9 +32,11 @@ inline const Line* walk(const Line* line, long steps) {
   return line;
 }
 
-/// The number of steps until the walk is back at `start`.
-inline std::size_t length_of_ring(const Line* start) {
+/// Whether the walk from the first line comes to every line before it is back there: whether the lines are one ring.
+/// (It ends after as many steps as there are lines, since a walk on lines that are no ring may never come back.)
+inline bool is_one_ring(std::span<const Line> lines) {
+  const Line* line = lines.front().next;
   std::size_t steps = 1;
-  for (const Line* line = start->next; line != start; line = line->next) ++steps;
-  return steps;
+  for (; line != &lines.front() && steps < lines.size(); ++steps) line = line->next;
+  return line == &lines.front() && steps == lines.size();
 }

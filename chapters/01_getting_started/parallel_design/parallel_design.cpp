@@ -3,10 +3,10 @@
 // Foster's four steps for a job with uneven work. Partitioning: cut it into the smallest pieces that make sense, items.
 // Communication: find out what the pieces have to tell one another, here only their sums. Agglomeration: put items
 // together to tasks, so that handing over a task costs little beside doing it. Mapping: decide which worker does which
-// task. Four mappings do the same job here, and a line per worker shows what it did when.
+// task. Four mappings (mapping.hpp) do the same job; the program prints what each gains, and how long workers are idle.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
-// Run:     parallel_design [--workers N] [--group N]
+// Run:     parallel_design [--workers N] [--group N] [--draw]
 
 #include <algorithm>
 #include <barrier>
@@ -57,6 +57,9 @@ std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
   return records;
 }
 
+/// The time until the last worker has finished.
+double makespan_of(const std::vector<Record>& records) { return std::ranges::max(records, {}, &Record::end).end(); }
+
 /// A worker's time line of `width` places: the quarter of the job that it worked on, 1 to 4, or a dot while it was
 /// idle.
 std::string time_line(const Record& record, double makespan, int width) {
@@ -70,40 +73,65 @@ std::string time_line(const Record& record, double makespan, int width) {
   return line;
 }
 
+/// The run with the shortest makespan of three: other programs only ever make one longer.
+std::vector<Record> best_of_three(Way way, const std::vector<Task>& tasks, int workers) {
+  std::vector<Record> best;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Record> records = run(way, tasks, workers);
+    if (best.empty() || makespan_of(records) < makespan_of(best)) best = std::move(records);
+  }
+  return best;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int workers = 2, group = 16;
+  bool draw = false;
   cookbook::Options options("Map the tasks of an uneven job to workers in four ways");
   options.add("workers", workers, "threads that work", 1, 64);
   options.add("group", group, "items per task", 1, items);
+  options.add_flag("draw", draw, "draw a time line per worker: the quarter of the job that it works on");
   options.parse(argc, argv);
 
+  const std::vector<Task> tasks = tasks_of(items, group);
   Sum alone = 0;
   long units = 0;
-  for (int item = 0; item < items; ++item) {
-    alone += do_item(item, items);
-    units += units_of(item, items);
+  double seconds = 1e9;  // of the plain loop
+  for (int i = 0; i < 3; ++i) {
+    const cookbook::Stopwatch watch;
+    alone = 0;
+    units = 0;
+    for (int item = 0; item < items; ++item) {
+      alone += do_item(item, items);
+      units += units_of(item, items);
+    }
+    seconds = std::min(seconds, watch.seconds());
   }
-  const std::vector<Task> tasks = tasks_of(items, group);
-  cookbook::println("{} items, {} units of work, {} tasks, {} workers", items, units, tasks.size(), workers);
+  cookbook::println("{} items in {} tasks, {} units of work, {} workers", items, tasks.size(), units, workers);
+  cookbook::println("                makespan     gain  imbalance  idle, worker by worker");
+  cookbook::println("one loop        {:5.2f} ms", seconds * 1e3);
 
   int wrong = 0;
   for (const auto& [name, way] :
        {std::pair("block", Way::block), std::pair("cyclic", Way::cyclic),
         std::pair("manager/worker", Way::manager_worker), std::pair("work stealing", Way::work_stealing)}) {
-    const std::vector<Record> records = run(way, tasks, workers);
+    const std::vector<Record> records = best_of_three(way, tasks, workers);
+    const double makespan = makespan_of(records);
     Sum sum = 0;
-    for (const Record& record : records) sum += record.sum;
+    long most = 0;
+    std::string idle, lines;
+    for (const Record& record : records) {
+      sum += record.sum;
+      most = std::max(most, record.units);
+      idle += fmt::format("{:4.0f} %", 100 * (1 - record.end() / makespan));
+      lines += "\n  " + time_line(record, makespan, 60);
+    }
     wrong += sum != alone;
-
-    const double makespan = std::ranges::max(records, {}, &Record::end).end();
-    const long most = std::ranges::max(records, {}, &Record::units).units;
-    cookbook::println("\n{}: makespan {:.2f} ms, imbalance {:.2f} x", name, makespan * 1e3,
-                      static_cast<double>(most) * workers / static_cast<double>(units));
-    for (const Record& record : records) cookbook::println("  {}", time_line(record, makespan, 60));
+    const double imbalance = static_cast<double>(most) * workers / static_cast<double>(units);
+    cookbook::println("{:<16}{:5.2f} ms{:7.2f} x{:9.2f} x{}{}", name, makespan * 1e3, seconds / makespan, imbalance,
+                      idle, draw ? lines : "");
   }
-  cookbook::println("");
 
   cookbook::Checks checks;
   checks.equal("mappings with another result than one worker alone", wrong, 0);

@@ -1,13 +1,14 @@
 // Speedup and its laws
 //
-// How much sooner is a job done by several processors, if a part of it has to be done by one alone? Amdahl's law says
-// it for work that stays the same, Gustafson's law for work that grows with the processors (laws.hpp). Then a job with
-// such a serial part (job.hpp) is done by 1, 2, 4, ... threads, and what they gain stands beside the laws.
+// What do more processors gain if a part of the work has to be done by one alone? Amdahl's law says it for work that
+// stays the same, Gustafson's law for work that grows with the processors (laws.hpp). Both stand in a table for 1 to 16
+// processors. A job with such a serial part (job.hpp) is measured as far as there are cores, beside the laws.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/speedup_laws/speedup_laws.cpp common/cookbook/*.cpp -lfmt -pthread -o speedup_laws
-// Run:     speedup_laws [--threads N] [--serial PERCENT]
+// Run:     speedup_laws [--threads N] [--serial PERCENT] [--units N]
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -20,7 +21,7 @@
 
 namespace {
 
-/// One unit of work: about two microseconds of arithmetic. Each step needs the one before, and none touches memory.
+/// One unit of work: one or two microseconds of arithmetic. Each step needs the one before, and none touches memory.
 /// (Not inlined, since the compiler would otherwise do several units at once in one loop and not in another.)
 [[gnu::noinline]] Sum unit(long i) {
   constexpr Sum factor = 0xbf58476d1ce4e5b9;  // any large odd number would do
@@ -36,52 +37,69 @@ Sum loop(long units) {
   return sum;
 }
 
+/// The same number of units for any number of threads, and a number that grows with the threads; measured.
+struct Gain {
+  double same_work = 0, more_work = 0;
+};
+
+/// Prints the row of the table for `processors`; without measured figures if `measured` is null.
+void print_row(double serial_part, int processors, const Gain* measured) {
+  const double same = amdahl(serial_part, processors), more = gustafson(serial_part, processors);
+  if (measured == nullptr) {
+    cookbook::println("{:10}  {:6.2f}{:>10}{:>12}{:>12.2f}{:>10}", processors, same, "-", "-", more, "-");
+    return;
+  }
+  cookbook::println("{:10}  {:6.2f}{:8.2f} x{:10.0f} %{:12.2f}{:8.2f} x", processors, same, measured->same_work,
+                    100 * efficiency(measured->same_work, processors), more, measured->more_work);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int max_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency())), percent = 25;
+  long units = 5'000;
   cookbook::Options options("Compute and measure what more processors gain");
   options.add("threads", max_threads, "largest number of threads to measure", 1, 256);
   options.add("serial", percent, "share of the units that one thread has to do, in percent", 1, 100);
+  options.add("units", units, "units of work of the job on one processor", 1, 100'000);
   options.parse(argc, argv);
 
-  cookbook::Checks checks;
-  cookbook::println("10 % serial, by the laws");
-  cookbook::println("processors  Amdahl  Gustafson");
-  for (const int p : {1, 2, 8, 100}) cookbook::println("{:10}  {:6.2f}  {:9.2f}", p, amdahl(0.1, p), gustafson(0.1, p));
-  checks.equal("10 % serial, Amdahl's limit for any number of processors", amdahl_limit(0.1), 10.0);
-  checks.equal("efficiency of a job of 8 s that takes 2 s on 5 processors", efficiency(speedup(8, 2), 5), 0.8);
-
   const double serial_part = percent / 100.0;
-  const long units = 5'000;
-  std::vector<int> counts;
-  for (int count = 1; count < max_threads; count *= 2) counts.push_back(count);
-  counts.push_back(max_threads);
+  std::set<int> counts = {1, 2, 4, 8, 16, max_threads};
+  for (int count = 16; count < max_threads; count *= 2) counts.insert(count);
 
   int wrong = 0;
   // Rows: the loop, then the same work and more work for each number of threads. (The 1 is an amount, not used here.)
   std::vector<cookbook::Benchmark> rows = {{"the loop", 1, [&] { cookbook::do_not_optimize(loop(units)); }}};
   for (const int count : counts) {
+    if (count > max_threads) break;
     for (const Job job : {same_work(units, serial_part), more_work(units, serial_part, count)}) {
       const Sum right = loop(job.units);
       rows.emplace_back("the job", 1, [=, &wrong] { wrong += run(job, count, unit) != right; });
     }
   }
   const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 9);  // 9 rounds
-  checks.equal("runs whose sum differs from the plain loop's", wrong, 0);
 
-  cookbook::println("\n{} % serial, measured", percent);
-  cookbook::println("threads  same work  Amdahl  efficiency  more work  Gustafson");
+  cookbook::println("{} % serial        the same work             more work", percent);
+  cookbook::println("processors  Amdahl  measured  efficiency   Gustafson  measured");
   // timings[0] is the loop's. Then come two for each number of threads: the same work and more work. Of each the
   // shortest time counts, since other programs of the machine only ever add to one.
   const double alone = timings[0].minimum;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const double same = timings[1 + 2 * i].minimum;
-    const double more = timings[2 + 2 * i].minimum;
-    const double growth = static_cast<double>(more_work(units, serial_part, counts[i]).units) / units;
-    cookbook::println("{:7}  {:7.2f} x  {:6.2f}  {:8.0f} %  {:7.2f} x  {:9.2f}", counts[i], speedup(alone, same),
-                      amdahl(serial_part, counts[i]), 100 * efficiency(speedup(alone, same), counts[i]),
-                      speedup(alone * growth, more), gustafson(serial_part, counts[i]));
+  std::size_t row = 1;
+  for (const int count : counts) {
+    if (count > max_threads) {
+      print_row(serial_part, count, nullptr);
+      continue;
+    }
+    const double growth = static_cast<double>(more_work(units, serial_part, count).units) / static_cast<double>(units);
+    const Gain measured = {speedup(alone, timings[row].minimum), speedup(alone * growth, timings[row + 1].minimum)};
+    print_row(serial_part, count, &measured);
+    row += 2;
   }
+  cookbook::println("any number  {:6.2f}{:>10}{:>12}{:>12}{:>10}", amdahl_limit(serial_part), "-", "-", "no limit",
+                    "-");
+
+  cookbook::Checks checks;
+  checks.equal("runs whose sum differs from the plain loop's", wrong, 0);
   return checks.exit_code();
 }

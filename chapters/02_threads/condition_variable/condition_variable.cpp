@@ -1,13 +1,17 @@
 // Condition variable
 //
-// A producer puts items into a buffer that holds ten, and a consumer takes them out. The producer must wait while the
-// buffer is full, the consumer while it is empty. A mutex alone cannot wait for that; a condition variable can. Each
-// line of output is printed under the lock, so the lines come in the order in which things happened.
+// A mutex lets a thread look at shared data, but the thread cannot sleep there until the data has changed. First a
+// consumer waits for one item in three ways: it looks again and again, it looks every 10 ms, it sleeps at a condition
+// variable. Then a producer and a consumer pass items through a buffer: the producer waits while the buffer is full,
+// the consumer while it is empty. These lines are printed under the lock, so they come in the order of events.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/condition_variable/condition_variable.cpp common/cookbook/*.cpp -lfmt -pthread -o condition_variable
 // Run:     condition_variable [--items N] [--capacity N] [--threads N]
 
+#include <time.h>
+
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -19,14 +23,73 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+double processor_ms_of_this_thread() {
+  timespec used = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return used.tv_sec * 1e3 + used.tv_nsec / 1e6;
+}
+
+/// A consumer waits for an item, which comes after 95 ms. Prints how much later it goes on, and its processor time.
+void print_cost(const char* how, auto wait_for_item) {
+  std::mutex mutex;
+  std::condition_variable not_empty;
+  std::deque<int> buffer;
+  Clock::time_point put;
+  std::jthread consumer([&] {
+    const double before = processor_ms_of_this_thread();
+    std::unique_lock lock(mutex);
+    wait_for_item(lock, not_empty, buffer);
+    const double late = std::chrono::duration<double, std::milli>(Clock::now() - put).count();
+    cookbook::println("{:<34}{:6.2f} ms later{:16.2f} ms", how, late, processor_ms_of_this_thread() - before);
+  });
+  std::this_thread::sleep_for(95ms);
+  std::scoped_lock lock(mutex);
+  buffer.push_back(1);
+  put = Clock::now();
+  not_empty.notify_one();
+}
+
+void look_again_and_again(std::unique_lock<std::mutex>& lock, std::condition_variable&, std::deque<int>& buffer) {
+  while (buffer.empty()) {
+    lock.unlock();
+    std::this_thread::yield();  // lets another thread have the processor, if one wants it
+    lock.lock();
+  }
+}
+
+void look_every_10_ms(std::unique_lock<std::mutex>& lock, std::condition_variable&, std::deque<int>& buffer) {
+  while (buffer.empty()) {
+    lock.unlock();
+    std::this_thread::sleep_for(10ms);
+    lock.lock();
+  }
+}
+
+void sleep_until_notified(std::unique_lock<std::mutex>& lock, std::condition_variable& not_empty,
+                          std::deque<int>& buffer) {
+  not_empty.wait(lock, [&] { return !buffer.empty(); });
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  int items = 20, threads = 1;
-  std::size_t capacity = 10;
+  int items = 3, threads = 1;
+  std::size_t capacity = 1;
   cookbook::Options options("Wait until a condition holds");
   options.add("items", items, "items that each producer puts, and each consumer takes", 1, 10'000);
   options.add("capacity", capacity, "items that the buffer can hold", 1, 10'000);
   options.add("threads", threads, "producers, and as many consumers", 1, 64);
   options.parse(argc, argv);
+
+  cookbook::println("an item comes after 95 ms               goes on         uses the processor");
+  print_cost("looks again and again", look_again_and_again);
+  print_cost("looks every 10 ms", look_every_10_ms);
+  print_cost("waits at a condition variable", sleep_until_notified);
 
   std::mutex mutex;  // protects everything up to `taken`
   std::condition_variable not_full, not_empty;

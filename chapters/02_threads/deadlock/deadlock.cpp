@@ -1,65 +1,58 @@
 // Deadlock
 //
-// Two threads pay each other. A payment changes two accounts, so it needs the locks of both. If every payment takes the
-// payer's lock first, one thread can hold lock 1 and wait for lock 2 while the other holds 2 and waits for 1: both wait
-// for ever. The program forces that moment once, with a timeout so that it can go on. Then it makes all payments in
-// three ways that cannot deadlock: locks in a fixed order, both locks at once, a second lock that is only tried.
+// Two threads pay each other. A payment changes two accounts, so it needs the locks of both. The program draws what the
+// two threads do, turn by turn: first with the payer's lock taken first, where each comes to wait for the other, then
+// with three cures. Afterwards it makes many payments with each cure, at full speed, and checks the balances.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/deadlock/deadlock.cpp common/cookbook/*.cpp -lfmt -pthread -o deadlock
 // Run:     deadlock [--payments N]
 
 #include <atomic>
-#include <barrier>
-#include <chrono>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+#include "traced_mutex.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
-
-struct Account {
-  int number;
-  long balance;
-  std::timed_mutex mutex = {};  // a std::mutex would do for the cures, but it has no timeout
-};
+// An Account has a number, a balance, and a mutex that protects the balance.
 
 /// Moves `amount`. The caller holds both locks.
-void move(Account& from, Account& to, int amount) {
+void move(auto& from, auto& to, int amount) {
   from.balance -= amount;
   to.balance += amount;
+  if constexpr (requires { from.trace; }) from.trace.note("pays");
 }
 
-/// The naive form: first the payer's lock, then the other one. Returns whether it got both. The barrier forces the
-/// deadlock: both threads hold one lock before either asks for its second, and keep it until both have given up.
-bool lock_crosswise(Account& from, Account& to, std::barrier<>& barrier) {
+/// The naive form: first the payer's lock, then the other one.
+constexpr auto pay_payer_first = [](auto& from, auto& to, int amount) {
   std::scoped_lock first(from.mutex);
-  barrier.arrive_and_wait();
-  std::unique_lock second(to.mutex, 50ms);  // without a timeout it would wait for ever
-  barrier.arrive_and_wait();
-  return second.owns_lock();
-}
+  std::scoped_lock second(to.mutex);  // never returns if the thread that holds it waits for `first`
+  move(from, to, amount);
+};
 
-/// Cure 1, a fixed order: everybody takes the lock of the lower number first, whoever pays.
-void pay_in_order(Account& from, Account& to, int amount) {
+/// Cure 1, a fixed order: the lower number first, whoever pays.
+constexpr auto pay_in_order = [](auto& from, auto& to, int amount) {
   const bool payer_is_lower = from.number < to.number;
   std::scoped_lock lower(payer_is_lower ? from.mutex : to.mutex);
   std::scoped_lock higher(payer_is_lower ? to.mutex : from.mutex);
   move(from, to, amount);
-}
+};
 
 /// Cure 2, both at once: std::scoped_lock takes several locks without deadlock, in whatever order they are named.
-void pay_with_both(Account& from, Account& to, int amount) {
+constexpr auto pay_with_both = [](auto& from, auto& to, int amount) {
   std::scoped_lock both(from.mutex, to.mutex);
   move(from, to, amount);
-}
+};
 
-/// Cure 3, try and give back: if the second lock is taken, the first is given back, and all begins again.
-void pay_with_try(Account& from, Account& to, int amount) {
+/// Cure 3, try and give back: if the second lock is taken, release the first one and begin again.
+constexpr auto pay_with_try = [](auto& from, auto& to, int amount) {
   for (;;) {
     {
       std::scoped_lock first(from.mutex);
@@ -68,19 +61,52 @@ void pay_with_try(Account& from, Account& to, int amount) {
     }
     std::this_thread::yield();  // the other thread may need the processor to finish
   }
+};
+
+struct TracedAccount {
+  Trace& trace;
+  int number;
+  long balance = 0;
+  TracedMutex mutex = TracedMutex(trace, number);
+};
+
+/// Lets A pay from account 1 to 2, and B from 2 to 1, and draws what they do. Returns how many payments were made.
+int draw(const std::string& title, auto pay) {
+  Trace trace;
+  TracedAccount one{trace, 1}, two{trace, 2};
+  std::atomic<int> made = 0;
+  const auto try_to_pay = [&](TracedAccount& from, TracedAccount& to) {
+    try {
+      pay(from, to, 1);
+      ++made;
+    } catch (const std::system_error&) {  // where a thread would wait for ever, a traced mutex throws
+    }
+  };
+  trace.run({[&] { try_to_pay(one, two); }, [&] { try_to_pay(two, one); }});
+  std::string label = title;
+  for (const auto& [thread, what] : trace.events()) {
+    cookbook::println("{:<20}{:{}}{}", label, "", 30 * thread, what);
+    label.clear();
+  }
+  return made;
 }
 
-/// Lets account 1 pay 1 to account 2 in one thread, and account 2 pay 3 to account 1 in another.
-template <typename Pay>
-std::vector<long> balances_after(int payments, Pay pay) {
+struct Account {
+  int number;
+  long balance;
+  std::mutex mutex = {};
+};
+
+/// At full speed, with a std::mutex: account 1 pays 1 to account 2 in one thread, and gets 3 from it in another.
+std::vector<long> balances_after(int payments, auto pay) {
   Account one{1, 3L * payments}, two{2, 3L * payments};
   const auto repeat = [&](Account& from, Account& to, int amount) {
     for (int i = 0; i < payments; ++i) pay(from, to, amount);
   };
-  std::jthread a([&] { repeat(one, two, 1); });
-  std::jthread b([&] { repeat(two, one, 3); });
-  a.join();
-  b.join();
+  {
+    std::jthread a([&] { repeat(one, two, 1); });
+    std::jthread b([&] { repeat(two, one, 3); });
+  }
   return {one.balance, two.balance};
 }
 
@@ -89,22 +115,17 @@ std::vector<long> balances_after(int payments, Pay pay) {
 int main(int argc, char** argv) {
   int payments = 100'000;
   cookbook::Options options("Take two locks without a deadlock");
-  options.add("payments", payments, "payments that each thread makes", 1, 10'000'000);
+  options.add("payments", payments, "payments that each thread makes with each cure", 1, 10'000'000);
   options.parse(argc, argv);
 
-  Account one{1, 0}, two{2, 0};
-  std::barrier barrier(2);
-  std::atomic<int> got_both = 0;
-  std::jthread a([&] { got_both += lock_crosswise(one, two, barrier); });
-  std::jthread b([&] { got_both += lock_crosswise(two, one, barrier); });
-  a.join();
-  b.join();
-
+  const std::vector<int> made = {draw("payer's lock first", pay_payer_first), draw("fixed order", pay_in_order),
+                                 draw("both at once", pay_with_both), draw("try and give back", pay_with_try)};
   cookbook::Checks checks;
-  const std::vector<long> expected = {5L * payments, 1L * payments};
-  checks.equal("threads that got both locks, taken crosswise", got_both.load(), 0);
-  checks.equal("balances, fixed order", balances_after(payments, pay_in_order), expected);
-  checks.equal("balances, both at once", balances_after(payments, pay_with_both), expected);
-  checks.equal("balances, tried and given back", balances_after(payments, pay_with_try), expected);
+  checks.equal("payments made", made, {0, 2, 2, 2});
+  const std::vector<long> balances = {5L * payments, 1L * payments};
+  checks.equal("balances after all payments",
+               std::vector{balances_after(payments, pay_in_order), balances_after(payments, pay_with_both),
+                           balances_after(payments, pay_with_try)},
+               {balances, balances, balances});
   return checks.exit_code();
 }

@@ -1,8 +1,9 @@
 // Event
 //
-// An event is a flag that threads can wait for: set() raises it and releases all who wait, clear() lowers it. A thread
-// that calls both for each of 100 signals sends pulses, and a pulse releases only those who wait at that moment. The
-// receiver is often busy then, and the signal is lost. A counter in place of the flag loses none.
+// An event is a flag that threads can wait for: set() raises it and releases all who wait, clear() lowers it. As a
+// state that stays, it also releases those who come later. Set and cleared at once it is a pulse, which releases only
+// those who wait at that moment. Then 100 signals are sent to a receiver that is often busy: by pulses, of which some
+// are lost, and by a counter, which loses none.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/event/event.cpp common/cookbook/*.cpp -lfmt -pthread -o event
 // Run:     event [--signals N] [--pause-ms N]
@@ -44,15 +45,16 @@ int by_pulses(int signals, std::chrono::milliseconds pause) {
 }
 
 /// The right form: the sender counts the signals, and the receiver remembers how many it has seen. Signal i announces
-/// the number i + 1. Returns the sum of the numbers that the receiver has got.
-long by_counter(int signals, std::chrono::milliseconds pause) {
+/// the number i + 1. Adds the numbers that the receiver has got to `sum`. Returns how many signals were received.
+int by_counter(int signals, std::chrono::milliseconds pause, long& sum) {
   std::vector<int> numbers(signals);
   std::atomic<int> sent = 0;
-  long sum = 0;
+  int received = 0;
   std::jthread receiver([&] {
-    for (int received = 0; received < signals; ++received) {
+    while (received < signals) {
       sent.wait(received);  // sleeps while `sent` is equal to `received`
       sum += numbers[received];
+      ++received;
       std::this_thread::sleep_for(pause);
     }
   });
@@ -63,7 +65,25 @@ long by_counter(int signals, std::chrono::milliseconds pause) {
     sent.notify_one();
   }
   receiver.join();
-  return sum;
+  return received;
+}
+
+/// Three threads wait for the event, then `signal` is called, and a fourth thread waits for up to 10 ms. How many went
+/// on.
+int released_by(Event& event, void (*signal)(Event&)) {
+  std::atomic<int> released = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      event.wait();
+      ++released;
+    });
+  }
+  while (event.waiting() < 3) std::this_thread::yield();  // only for this demonstration: until all three wait
+  signal(event);
+  threads.clear();  // waits for the threads
+  std::jthread([&] { released += event.wait_for(std::chrono::milliseconds(10)); }).join();
+  return released;
 }
 
 }  // namespace
@@ -76,38 +96,20 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds pause(pause_ms);
 
-  Event event;
-  std::atomic<int> released = 0;
-  std::vector<std::jthread> threads;
-  const auto start_thread = [&] {
-    threads.emplace_back([&] {
-      event.wait();
-      ++released;
-    });
-  };
+  Event ready, other;
+  const int by_state = released_by(ready, [](Event& event) { event.set(); });
+  const int by_pulse = released_by(other, [](Event& event) {
+    event.set();
+    event.clear();
+  });
+  cookbook::println("3 threads wait, 1 comes later     set(): {} go on", by_state);
+  cookbook::println("                         set(), clear(): {} go on", by_pulse);
+  cookbook::println("{} signals while busy       pulses: {} received", signals, by_pulses(signals, pause));
+  long sum = 0;
+  cookbook::println("                                counter: {} received", by_counter(signals, pause, sum));
+
   cookbook::Checks checks;
-
-  // A state: it stays, so it does not matter whether a thread waits before or after it is set.
-  start_thread();
-  start_thread();
-  while (event.waiting() < 2) std::this_thread::yield();  // only for this demonstration: until both wait
-  event.set();
-  start_thread();
-  threads.clear();  // waits for the threads
-  checks.equal("threads released by \"ready\", before and after it was set", released.load(), 3);
-
-  // A pulse: it releases those who wait at that moment, and nobody else.
-  event.clear();
-  released = 0;
-  for (int i = 0; i < 3; ++i) start_thread();
-  while (event.waiting() < 3) std::this_thread::yield();  // only for this demonstration: until all three wait
-  event.set();
-  event.clear();
-  threads.clear();
-  checks.equal("waiting threads released by a pulse", released.load(), 3);
-  checks.equal("a thread that waits after the pulse is released", event.wait_for(std::chrono::milliseconds(10)), false);
-
-  cookbook::println("      signals received, by pulses: {} of {}", by_pulses(signals, pause), signals);
-  checks.equal("sum of the numbers received, by a counter", by_counter(signals, pause), signals * (signals + 1L) / 2);
+  checks.equal("threads released by a state, by a pulse", std::vector{by_state, by_pulse}, {4, 3});
+  checks.equal("sum of the numbers received, by the counter", sum, signals * (signals + 1L) / 2);
   return checks.exit_code();
 }

@@ -1,17 +1,18 @@
 // Recursive lock
 //
-// A box counts its items. Its methods add() and remove() lock the box's mutex and call change(), which locks it, too.
-// With a std::mutex the thread would wait for itself for ever. A std::recursive_mutex lets the thread that holds it
-// lock it again. A second box shows how to do without: its public methods lock, and a private one does the work.
+// A box counts its items. add() changes two numbers that belong together, and calls change(), which other threads may
+// call as well and which locks, too. In three boxes another thread looks in the middle of add(): one locks for each
+// number by itself, one holds a std::recursive_mutex, which the thread may lock again, and one needs no recursive
+// mutex. Then the program locks a recursive mutex twice, and shows when another thread can have it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
-// Run:     recursive_lock [--items N] [--pause-ms N]
+// Run:     recursive_lock [--items N]
 
-#include <atomic>
-#include <chrono>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "box.hpp"
 #include "cookbook/checks.hpp"
@@ -20,37 +21,30 @@
 
 namespace {
 
-/// One thread adds items while another removes as many, and a third one tests the box's invariant all the time.
+/// Another thread looks at the box in the middle of add() and afterwards. Returns what it finds.
 template <typename Box>
-void add_and_remove(cookbook::Checks& checks, const std::string& name, int items, std::chrono::milliseconds pause) {
-  cookbook::println("{}:", name);
+std::vector<std::string> look_at_add(std::string_view name) {
   Box box;
-  std::jthread adder([&] {
-    for (int i = 0; i < items; ++i) {
-      cookbook::println("added one item, total {}", box.add());
-      std::this_thread::sleep_for(pause);
-    }
-  });
-  std::jthread remover([&] {
-    for (int i = 0; i < items; ++i) {
-      cookbook::println("removed one item, total {}", box.remove());
-      std::this_thread::sleep_for(pause);
-    }
-  });
-  std::atomic<bool> finished = false;
-  int violations = 0;
-  std::jthread watcher([&] {
-    while (!finished) {
-      violations += !box.is_consistent();
-      std::this_thread::yield();
-    }
-  });
-  adder.join();
-  remover.join();
-  finished = true;
-  watcher.join();
-  checks.equal(name + ", items left", box.change(0), 0);  // change(0) changes nothing and returns the total
-  checks.equal(name + ", violations of its invariant", violations, 0);
+  std::string in_the_middle;
+  box.half_made = [&] { in_the_middle = box.look(); };
+  box.add();
+  cookbook::println("{:<32}{:<25}{}", name, in_the_middle, box.look());
+  return {in_the_middle, box.look()};
+}
+
+/// One thread adds items while another removes as many. Returns how many are left.
+template <typename Box>
+int left_after(int items) {
+  Box box;
+  {
+    std::jthread adder([&] {
+      for (int i = 0; i < items; ++i) box.add();
+    });
+    std::jthread remover([&] {
+      for (int i = 0; i < items; ++i) box.remove();
+    });
+  }
+  return box.change(0);  // changes nothing and returns the total
 }
 
 /// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.
@@ -66,24 +60,37 @@ bool another_can_lock(std::recursive_mutex& mutex) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int items = 5, pause_ms = 20;
+  int items = 200'000;
   cookbook::Options options("Let a thread lock a mutex that it already holds");
-  options.add("items", items, "items to add, and to remove", 1, 10'000);
-  options.add("pause-ms", pause_ms, "pause of each thread after each item, in ms", 0, 10'000);
+  options.add("items", items, "items to add, and to remove", 1, 10'000'000);
   options.parse(argc, argv);
-  const std::chrono::milliseconds pause(pause_ms);
 
-  cookbook::Checks checks;
-  add_and_remove<RecursiveBox>(checks, "recursive box", items, pause);
-  add_and_remove<PlainBox>(checks, "plain box", items, pause);
+  cookbook::println("another thread looks            in the middle of add()   after add()");
+  const auto two_step = look_at_add<TwoStepBox>("two locks, one after the other");
+  const auto recursive = look_at_add<RecursiveBox>("recursive mutex");
+  const auto plain = look_at_add<PlainBox>("plain mutex, locked once");
 
   std::recursive_mutex mutex;  // locked and unlocked by hand here, to look at it after each step
+  std::vector<std::string> found;
+  const auto look = [&](std::string_view step) {
+    found.push_back(another_can_lock(mutex) ? "can lock it" : "has to wait");
+    cookbook::println("recursive mutex, {:<15}{}", step, found.back());
+  };
   mutex.lock();
   mutex.lock();
-  checks.equal("locked twice: another thread can lock it", another_can_lock(mutex), false);
+  look("locked twice");
   mutex.unlock();
-  checks.equal("locked twice, unlocked once: another thread can lock it", another_can_lock(mutex), false);
+  look("unlocked once");
   mutex.unlock();
-  checks.equal("locked twice, unlocked twice: another thread can lock it", another_can_lock(mutex), true);
+  look("unlocked twice");
+
+  cookbook::Checks checks;
+  const std::string half = "sees half a change", whole = "sees a whole change", waits = "has to wait";
+  checks.equal("in the middle of add()", std::vector{two_step[0], recursive[0], plain[0]}, {half, waits, waits});
+  checks.equal("after add()", std::vector{two_step[1], recursive[1], plain[1]}, {whole, whole, whole});
+  checks.equal("recursive mutex", found, {waits, waits, "can lock it"});
+  const std::vector<int> left = {left_after<TwoStepBox>(items), left_after<RecursiveBox>(items),
+                                 left_after<PlainBox>(items)};
+  checks.equal("items left after as many were added as removed", left, {0, 0, 0});
   return checks.exit_code();
 }

@@ -1,24 +1,28 @@
-/// Three ways to hold a lock while some work is done, of which the first is wrong.
+/// Three ways to hold a lock while some work is done, of which the first is wrong. The block can be left in three ways:
+/// at its end, by `return` if work() returns false, and by an exception if it throws.
 #pragma once
 
 #include <chrono>
 #include <mutex>
 #include <semaphore>
 
-/// Naive: if work() throws, unlock() is not reached, and the lock stays taken.
+/// Naive: `return` and an exception pass over unlock(), and the lock stays taken.
 template <typename Mutex, typename Work>
 void naive(Mutex& mutex, Work work) {
   mutex.lock();
-  work();
+  if (!work()) return;
   mutex.unlock();
 }
 
-/// By hand: right, but C++ has no `finally`, so unlock() stands there twice.
+/// By hand: right, but C++ has no `finally`, so unlock() stands there for each way out.
 template <typename Mutex, typename Work>
 void by_hand(Mutex& mutex, Work work) {
   mutex.lock();
   try {
-    work();
+    if (!work()) {
+      mutex.unlock();
+      return;
+    }
   } catch (...) {
     mutex.unlock();
     throw;
@@ -30,7 +34,7 @@ void by_hand(Mutex& mutex, Work work) {
 template <typename Mutex, typename Work>
 void scoped(Mutex& mutex, Work work) {
   std::scoped_lock hold(mutex);
-  work();
+  if (!work()) return;
 }
 
 /// A semaphore under the names that scoped locks call. A mutex has them already.

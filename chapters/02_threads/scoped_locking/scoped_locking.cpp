@@ -2,8 +2,8 @@
 //
 // A lock has to be released on every way out of a block: at its end, at a return, at an exception. unlock() at the end
 // of the block misses two of the three. A try block does it right, at some length. A scoped lock does it in its
-// destructor, which runs on every way out. All three forms are in forms.hpp; here they are tried on four kinds of
-// locks.
+// destructor, which runs on every way out. The program leaves a block in each way with each of these forms, and counts
+// how many of four kinds of locks are free afterwards.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/scoped_locking/scoped_locking.cpp common/cookbook/*.cpp -lfmt -pthread -o scoped_locking
 // Run:     scoped_locking
@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
@@ -20,13 +21,6 @@
 #include "forms.hpp"
 
 namespace {
-
-/// Two threads hold the lock, one after the other: nobody knows which is first.
-template <typename Lock>
-void hold_in_two_threads(std::string_view name, Lock& lock) {
-  std::jthread one([&] { by_hand(lock, [&] { cookbook::println("{}: held by hand", name); }); });
-  std::jthread two([&] { scoped(lock, [&] { cookbook::println("{}: held by a scoped lock", name); }); });
-}
 
 /// Whether the lock can be taken. Another thread tries: the one that holds a std::mutex must not try, and a recursive
 /// mutex would let it in again.
@@ -40,14 +34,38 @@ bool is_free(Lock& lock) {
   return taken;
 }
 
-/// Makes `hold` take the lock, do work that throws, and release the lock. Returns whether the lock is free afterwards.
-template <typename Lock, typename Hold>
-bool free_after_exception(Lock& lock, Hold hold) {
+/// Whether the lock is free after a block in this form has been left as `work` leaves it.
+template <typename Lock>
+bool free_after(auto form, auto work) {
+  Lock lock;
   try {
-    hold(lock, [] { throw std::runtime_error("this work fails"); });
+    form(lock, work);
   } catch (const std::runtime_error&) {
   }
-  return is_free(lock);
+  const bool free = is_free(lock);
+  if (!free) lock.unlock();
+  return free;
+}
+
+/// Of four kinds of locks.
+int count_free(auto form, auto work) {
+  return free_after<std::mutex>(form, work) + free_after<std::timed_mutex>(form, work) +
+         free_after<std::recursive_mutex>(form, work) + free_after<SemaphoreLock>(form, work);
+}
+
+/// Waits at a condition variable, and returns whether another thread could take the lock afterwards.
+bool free_after_wait() {
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool ready = false;
+  std::unique_lock hold(mutex);  // not a scoped_lock: wait() releases the lock while it sleeps, and takes it again
+  std::jthread other([&] {
+    std::scoped_lock hold_too(mutex);
+    ready = true;
+    condition.notify_one();
+  });
+  condition.wait(hold, [&] { return ready; });  // without releasing the lock, it would never be ready
+  return is_free(mutex);
 }
 
 }  // namespace
@@ -56,39 +74,28 @@ int main(int argc, char** argv) {
   cookbook::Options options("Release a lock on every way out of a block");
   options.parse(argc, argv);
 
-  int free_naive = 0, free_by_hand = 0, free_scoped = 0;
-  const auto try_all = [&](std::string_view name, auto& lock) {
-    hold_in_two_threads(name, lock);
-    // Each form in a lambda, since a function template cannot be an argument. True counts as 1.
-    free_by_hand += free_after_exception(lock, [](auto& held, auto work) { by_hand(held, work); });
-    free_scoped += free_after_exception(lock, [](auto& held, auto work) { scoped(held, work); });
-    free_naive += free_after_exception(lock, [](auto& held, auto work) { naive(held, work); });
-    lock.unlock();  // what the naive form has left out
-  };
-  std::mutex mutex;
-  std::timed_mutex timed_mutex;
-  std::recursive_mutex recursive_mutex;
-  SemaphoreLock semaphore;
-  try_all("mutex", mutex);
-  try_all("timed mutex", timed_mutex);
-  try_all("recursive mutex", recursive_mutex);
-  try_all("semaphore", semaphore);
+  // The forms as lambdas, since a function template cannot be an argument.
+  const auto use_naive = [](auto& lock, auto work) { naive(lock, work); };
+  const auto use_by_hand = [](auto& lock, auto work) { by_hand(lock, work); };
+  const auto use_scoped = [](auto& lock, auto work) { scoped(lock, work); };
 
-  // A condition variable needs std::unique_lock: its wait() releases the lock while it sleeps, and takes it again.
-  std::condition_variable condition;
-  bool ready = false;
-  std::unique_lock hold(mutex);
-  std::jthread other([&] {
-    std::scoped_lock hold_too(mutex);
-    ready = true;
-    condition.notify_one();
-  });
-  condition.wait(hold, [&] { return ready; });  // without releasing the lock, it would never be ready
+  std::vector<int> free_naive, free_by_hand, free_scoped;
+  cookbook::println("locks that are free after    naive  by hand  scoped");
+  const auto leave = [&](std::string_view way, auto work) {
+    free_naive.push_back(count_free(use_naive, work));
+    free_by_hand.push_back(count_free(use_by_hand, work));
+    free_scoped.push_back(count_free(use_scoped, work));
+    cookbook::println("{:<26}{:3} of 4{:4} of 4{:3} of 4", way, free_naive.back(), free_by_hand.back(),
+                      free_scoped.back());
+  };
+  leave("the end of the block", [] { return true; });
+  leave("a return", [] { return false; });
+  leave("an exception", []() -> bool { throw std::runtime_error("this work fails"); });
 
   cookbook::Checks checks;
-  checks.equal("locks that are free after an exception, naive", free_naive, 0);
-  checks.equal("locks that are free after an exception, by hand", free_by_hand, 4);
-  checks.equal("locks that are free after an exception, scoped", free_scoped, 4);
-  checks.equal("after wait() another thread can take the lock", is_free(mutex), false);
+  checks.equal("free after the naive form", free_naive, {4, 0, 0});
+  checks.equal("free after the form by hand", free_by_hand, {4, 4, 4});
+  checks.equal("free after the scoped form", free_scoped, {4, 4, 4});
+  checks.equal("after wait() another thread can take the lock", free_after_wait(), false);
   return checks.exit_code();
 }

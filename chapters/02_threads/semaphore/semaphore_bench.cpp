@@ -1,14 +1,17 @@
 // What a wake-up costs
 //
-// A signal goes to another thread and back, by std::counting_semaphore, by a mutex with a condition variable, and by a
-// number that the other thread watches without sleeping (spinning); the two threads on two processors, and both on one.
-// Then what acquire() and release() cost when nobody waits.
+// The time from release() until the other thread has gone on, if it sleeps until then: with std::counting_semaphore,
+// with the class Semaphore, and with a mutex and a condition variable. For comparison a thread that looks again and
+// again instead of sleeping (spinning). Then what acquire() and release() cost when nobody waits.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/semaphore/semaphore_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o semaphore_bench
 // Run:     semaphore_bench [--rounds N] [--signals N]
 
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <semaphore>
 #include <string>
@@ -41,81 +44,93 @@ struct Condition {
   int permits;
 };
 
-/// Never sleeps. After 1000 looks in vain it lets another thread have the processor: that may be the one it waits for.
+/// Looks again and again, so it is awake when the signal comes.
 struct Spinning {
   explicit Spinning(int start) : semaphore(start) {}
   void acquire() {
-    for (int looks = 1; !semaphore.try_acquire(); ++looks) {
-      if (looks % 1000 == 0) std::this_thread::yield();
+    while (!semaphore.try_acquire()) {
     }
   }
   void release() { semaphore.release(); }
   Semaphore semaphore;
 };
 
-/// The seconds that `signals` signals there and back take. Adds the signals that arrived to `arrived`.
-template <typename Signal>
-double there_and_back(int signals, bool two_processors, std::atomic<long>& arrived) {
-  Signal there(0), back(0);
-  double seconds = 0;
-  {
-    std::jthread answering([&] {
-      cookbook::pin(0);
-      for (int i = 0; i <= signals; ++i) {
-        there.acquire();
-        ++arrived;
-        back.release();
-      }
-    });
-    std::jthread asking([&] {
-      cookbook::pin(two_processors ? 1 : 0);
-      const auto ask = [&] {
-        there.release();
-        back.acquire();
-      };
-      ask();  // now both threads run where they are pinned
-      const cookbook::Stopwatch watch;
-      for (int i = 0; i < signals; ++i) ask();
-      seconds = watch.seconds();
-    });
+/// Waits until the thread sleeps, as one does that waits for a permit.
+void wait_until_asleep(pid_t id) {
+  const std::string file = "/proc/self/task/" + std::to_string(id) + "/stat";
+  for (std::string state; state != "S";) {
+    std::ifstream stat(file);
+    stat >> state >> state >> state;
   }
+}
+
+/// The seconds from release() until the thread that waits in acquire() has gone on, for `signals` signals. The two
+/// threads are pinned to two processors. Adds the signals that arrived to `arrived`.
+template <typename Signal>
+double until_gone_on(int signals, bool asleep, std::atomic<long>& arrived) {
+  Signal signal(0);
+  std::atomic<int> gone_on = 0;
+  std::atomic<pid_t> waiting_thread = 0;
+  double seconds = 0;
+  std::jthread waiting([&] {
+    cookbook::pin(1);
+    waiting_thread = gettid();
+    for (int i = 1; i <= signals; ++i) {
+      signal.acquire();
+      gone_on = i;
+    }
+  });
+  std::jthread sending([&] {
+    cookbook::pin(0);
+    while (waiting_thread == 0) {
+    }
+    for (int i = 1; i <= signals; ++i) {
+      if (asleep) wait_until_asleep(waiting_thread);
+      const cookbook::Stopwatch watch;
+      signal.release();
+      while (gone_on < i) {
+      }
+      seconds += watch.seconds();
+    }
+  });
+  waiting.join();
+  sending.join();
+  arrived += gone_on;
   return seconds;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int rounds = 21, signals = 1000;
+  int rounds = 21, signals = 200;
   cookbook::Options options("Cost of a signal between two threads");
   options.add("rounds", rounds, "rounds in which each row runs once", 1, 1000);
-  options.add("signals", signals, "signals there and back in one run of a row", 10, 1'000'000);
+  options.add("signals", signals, "signals in one run of a row", 10, 1'000'000);
   options.parse(argc, argv);
 
   cookbook::Checks checks;
   std::atomic<long> arrived = 0;
   long sent = 0;
   std::vector<cookbook::Benchmark> rows;
-  const auto add = [&]<typename Signal>(const std::string& name, std::type_identity<Signal>) {
-    for (const bool two : {true, false}) {
-      rows.emplace_back((two ? "two processors, " : "one processor, ") + name, signals, [&, two] {
-        sent += signals + 1;
-        return there_and_back<Signal>(signals, two, arrived);
-      });
-    }
+  const auto add = [&]<typename Signal>(const std::string& name, bool asleep, std::type_identity<Signal>) {
+    rows.emplace_back(name, signals, [&, asleep] {
+      sent += signals;
+      return until_gone_on<Signal>(signals, asleep, arrived);
+    });
   };
-  add("std::counting_semaphore", std::type_identity<std::counting_semaphore<>>());
-  add("Semaphore", std::type_identity<Semaphore>());
-  add("mutex and condition variable", std::type_identity<Condition>());
-  add("spinning", std::type_identity<Spinning>());
-  cookbook::Figures there("signal there and back", cookbook::cost("us", 1e-6));
-  there.measure(rows, rounds);
+  add("std::counting_semaphore", true, std::type_identity<std::counting_semaphore<>>());
+  add("Semaphore", true, std::type_identity<Semaphore>());
+  add("mutex and condition variable", true, std::type_identity<Condition>());
+  add("Semaphore, spinning", false, std::type_identity<Spinning>());
+  cookbook::Figures wake_up("from release() until the waiting thread goes on", cookbook::cost("us", 1e-6));
+  wake_up.measure(rows, rounds);
   checks.equal("signals that arrived", arrived.load(), sent);
-  there.print(checks);
+  wake_up.print(checks);
 
   std::counting_semaphore<> library(1);
   Semaphore semaphore(1);
   std::mutex mutex;
-  const int calls = 10 * signals;
+  const int calls = 100 * signals;
   const auto repeat = [calls](auto call) {
     return [=] {
       for (int i = 0; i < calls; ++i) call();

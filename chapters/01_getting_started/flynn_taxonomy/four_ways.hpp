@@ -1,0 +1,105 @@
+/// One job in the four ways of Flynn's taxonomy: the sums of three functions over a row of numbers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+using Number = std::uint32_t;  // wraps around at 2^32, so the order of the additions does not matter
+using Numbers = std::span<const Number>;
+using Sums = std::vector<Number>;
+
+inline Number same(Number x) { return x; }
+inline Number square(Number x) { return x * x; }
+inline Number branch(Number x) { return x % 2 == 1 ? 3 * x + 1 : x / 2; }
+
+/// The sum of a function over the numbers, one number at a time.
+template <Number (*function)(Number)>
+Number sum(Numbers data) {
+  Number result = 0;
+  for (Number x : data) {
+    asm volatile("" : "+r"(x));  // or else the compiler would make SIMD of it
+    result += function(x);
+  }
+  return result;
+}
+
+/// The three parts of the job.
+constexpr std::array sum_of = {sum<same>, sum<square>, sum<branch>};
+
+/// One thread, one function, one number at a time.
+inline Sums sisd(Numbers data) { return {sum<same>(data), sum<square>(data), sum<branch>(data)}; }
+
+#if defined(__AVX512F__)
+constexpr int vector_bits = 512;
+#elif defined(__AVX2__)
+constexpr int vector_bits = 256;
+#else
+constexpr int vector_bits = 128;
+#endif
+constexpr std::size_t lanes = vector_bits / 32;
+
+/// Each line of the loop over the lanes does the same to all lanes: the compiler makes vector instructions of it.
+inline Sums simd(Numbers data) {
+  std::array<Number, lanes> of_same = {}, of_squares = {}, of_branches = {};
+  std::size_t i = 0;
+  for (; i + lanes <= data.size(); i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const Number x = data[i + lane];
+      const Number mask = -(x % 2);  // all 32 bits are 1 if x is odd, 0 if not
+      of_same[lane] += x;
+      of_squares[lane] += x * x;
+      of_branches[lane] += (mask & (3 * x + 1)) | (~mask & (x / 2));  // both sides are computed, one is kept
+    }
+  }
+  Sums sums = sisd(data.subspan(i));  // the last numbers are fewer than a vector has lanes
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    sums[0] += of_same[lane];
+    sums[1] += of_squares[lane];
+    sums[2] += of_branches[lane];
+  }
+  return sums;
+}
+
+/// One thread per function. All of them work on the same piece, and nobody goes on before all have done it: the barrier
+/// stands for the clock of a MISD machine.
+inline Sums misd(Numbers data, std::size_t piece) {
+  Sums sums(sum_of.size());
+  std::barrier all_have_done_it(sum_of.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t f = 0; f < sum_of.size(); ++f) {
+    threads.emplace_back([&, f] {
+      Number mine = 0;
+      for (std::size_t i = 0; i < data.size(); i += piece) {
+        mine += sum_of[f](data.subspan(i, std::min(piece, data.size() - i)));
+        all_have_done_it.arrive_and_wait();
+      }
+      sums[f] = mine;
+    });
+  }
+  threads.clear();  // destroys the jthreads, and that joins them
+  return sums;
+}
+
+/// A job is one function on one piece. A thread that is free takes the next job, and waits for nobody.
+inline Sums mimd(Numbers data, std::size_t piece, std::size_t thread_count) {
+  const std::size_t jobs = (data.size() + piece - 1) / piece * sum_of.size();
+  std::array<std::atomic<Number>, sum_of.size()> sums = {};
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < thread_count; ++t) {
+    threads.emplace_back([&] {
+      for (std::size_t job = next++; job < jobs; job = next++) {
+        const std::size_t f = job % sum_of.size(), i = job / sum_of.size() * piece;
+        sums[f] += sum_of[f](data.subspan(i, std::min(piece, data.size() - i)));
+      }
+    });
+  }
+  threads.clear();
+  return {sums.begin(), sums.end()};  // the numbers that the atomic ones hold
+}

@@ -1,0 +1,120 @@
+/// One dot product in four programming models, which differ in who has the numbers and where the sums meet.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <execution>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "messages.hpp"
+
+using Number = std::uint32_t;
+using Sum = std::uint64_t;  // wraps around at 2^64, so the order of the additions does not matter
+using Numbers = std::span<const Number>;
+
+inline Sum dot(Numbers a, Numbers b) {
+  Sum sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += Sum{a[i]} * b[i];
+  return sum;
+}
+
+/// The numbers that belong to a task: neighbours, so that task 1 of 4 has the second quarter.
+inline Numbers part(Numbers numbers, std::size_t task, std::size_t tasks) {
+  const std::size_t first = numbers.size() * task / tasks, last = numbers.size() * (task + 1) / tasks;
+  return numbers.subspan(first, last - first);
+}
+
+/// Shared memory: all tasks add to one variable, and take a lock for each addition.
+inline Sum by_shared_memory(Numbers a, Numbers b, std::size_t tasks) {
+  Sum sum = 0;
+  std::mutex mutex;
+  std::vector<std::jthread> threads;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    threads.emplace_back([&, my_a = part(a, task, tasks), my_b = part(b, task, tasks)] {
+      for (std::size_t i = 0; i < my_a.size(); ++i) {
+        const std::scoped_lock lock(mutex);
+        sum += Sum{my_a[i]} * my_b[i];
+      }
+    });
+  }
+  threads.clear();  // joins all threads
+  return sum;
+}
+
+/// The same with a sum of its own for each task, which is added to the shared one at the end: one lock per task.
+inline Sum by_shared_memory_once(Numbers a, Numbers b, std::size_t tasks) {
+  Sum sum = 0;
+  std::mutex mutex;
+  std::vector<std::jthread> threads;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    threads.emplace_back([&, my_a = part(a, task, tasks), my_b = part(b, task, tasks)] {
+      const Sum mine = dot(my_a, my_b);
+      const std::scoped_lock lock(mutex);
+      sum += mine;
+    });
+  }
+  threads.clear();
+  return sum;
+}
+
+/// Threads: one flow splits into branches. Each returns a result of its own, and one flow goes on with all of them.
+inline Sum by_threads(Numbers a, Numbers b, std::size_t tasks) {
+  std::vector<std::future<Sum>> branches;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    branches.push_back(std::async(std::launch::async, dot, part(a, task, tasks), part(b, task, tasks)));
+  }
+  Sum sum = 0;
+  for (std::future<Sum>& branch : branches) sum += branch.get();  // waits for the end of the branch
+  return sum;
+}
+
+/// What a worker process does: it receives its part of both rows, and sends back their dot product. (fork has given it
+/// a copy of all rows. It does not use that, as a worker on another machine could not.)
+inline void work(int parent, std::size_t count) {
+  std::vector<Number> a(count), b(count);
+  receive_values(parent, a.data(), count);
+  receive_values(parent, b.data(), count);
+  const Sum sum = dot(a, b);
+  send_values(parent, &sum, 1);
+}
+
+/// Messages: each worker is a process with memory of its own, and has what it was sent.
+inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
+  std::vector<int> workers;  // the sockets that lead to them
+  for (std::size_t task = 0; task < tasks; ++task) {
+    const Numbers part_of_a = part(a, task, tasks), part_of_b = part(b, task, tasks);
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+    if (check(fork(), "fork") == 0) {  // in the new process
+      close(ends[0]);
+      work(ends[1], part_of_a.size());
+      _exit(0);
+    }
+    close(ends[1]);
+    send_values(ends[0], part_of_a.data(), part_of_a.size());
+    send_values(ends[0], part_of_b.data(), part_of_b.size());
+    workers.push_back(ends[0]);
+  }
+  Sum sum = 0, answer = 0;
+  for (const int worker : workers) {
+    receive_values(worker, &answer, 1);
+    sum += answer;
+    close(worker);
+  }
+  while (wait(nullptr) > 0) continue;  // for the end of every worker
+  return sum;
+}
+
+/// Data parallel: one operation on the whole. The library decides how many threads and vector instructions it takes.
+inline Sum by_data_parallel(Numbers a, Numbers b) {
+  return std::transform_reduce(std::execution::par_unseq, a.begin(), a.end(), b.begin(), Sum{0}, std::plus<>(),
+                               [](Number x, Number y) { return Sum{x} * y; });
+}
