@@ -24,6 +24,7 @@ function(record_recipe name configured missing bench_missing)
   set(json "  {\"name\": \"${name}\", \"chapter\": \"${folder}\", \"launcher\": \"${launcher}\"")
   foreach(key IN ITEMS needs uses bench_needs test_uses programs pitfalls)
     string(TOUPPER ${key} argument)
+    list(FILTER arg_${argument} EXCLUDE REGEX "^sm_[0-9]+$")  # an architecture of CUDA, which nobody can install
     list(JOIN arg_${argument} "\", \"" words)
     if(words)
       string(APPEND json ", \"${key}\": [\"${words}\"]")

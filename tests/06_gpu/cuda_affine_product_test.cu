@@ -6,8 +6,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_affine_product/affine_product.cuh"
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -23,6 +24,28 @@ TEST(cuda_affine_product, results_are_right_at_every_count) {
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with(": +[0-9.]+ ms$").size(), 3U) << result.text();
   }
+}
+
+/// Keeps the device busy for so many cycles of its clock.
+__global__ void spin(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+TEST(cuda_affine_product, the_devices_events_and_the_hosts_clock_tell_the_same_time) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no device";
+  gpu::EventTimer timer;
+  spin<<<1, 1>>>(0);  // the first launch also loads the kernel
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const cookbook::Stopwatch watch;
+  timer.start();
+  spin<<<1, 1>>>(400'000'000);  // some tenths of a second
+  CUDA_CHECK(cudaGetLastError());
+  const double by_events = timer.stop(), by_clock = watch.seconds();
+  EXPECT_LE(by_events, 1.01 * by_clock);
+  EXPECT_GE(by_events, by_clock / 10);  // however busy the host is
 }
 
 TEST(affine_product, is_0_at_minus_one_fifth) {
@@ -53,6 +76,10 @@ TEST(change, works_on_so_many_elements_and_no_more_and_leaves_b_alone) {
     }
     for (std::size_t i = count; i < a.size(); ++i) ASSERT_EQ(a[i], original[i]) << i << " of " << count;
   }
+}
+
+TEST(cuda_affine_product, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_affine_product", {{"--count", "1001"}, {"--count", "1024"}});
 }
 
 }  // namespace

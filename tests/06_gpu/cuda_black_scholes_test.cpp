@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -100,6 +101,10 @@ TEST(price, keeps_to_the_laws_for_random_options) {
         option.stock * exact_normal_distribution(d1) - strike_today * exact_normal_distribution(d1 - volatility * root);
     ASSERT_NEAR(prices.call, exact, 1e-5);
   }
+}
+
+TEST(cuda_black_scholes, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_black_scholes", {{"--options", "1025"}, {"--options", "2048"}});
 }
 
 }  // namespace

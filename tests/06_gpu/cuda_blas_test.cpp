@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -165,6 +166,13 @@ TEST_F(cuda_blas, program_holds_for_other_sizes) {
     const auto result = run("cuda_blas", sizes);
     EXPECT_EQ(result.exit_code, 0) << result.text();
   }
+}
+
+TEST(cuda_blas_memory, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean(
+      "cuda_blas",
+      {{"--rows", "33", "--inner", "17", "--columns", "9"}, {"--rows", "32", "--inner", "32", "--columns", "32"}},
+      {"memcheck"});
 }
 
 }  // namespace

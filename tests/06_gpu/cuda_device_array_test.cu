@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_device_array/array.cuh"
 #include "support/run.hpp"
 
@@ -134,6 +135,10 @@ TEST(array, copies_nothing_between_the_first_and_get) {
   EXPECT_EQ(Array::kernels, kernels + 1);
   b.get();
   EXPECT_EQ(Array::copies, copies + 1);
+}
+
+TEST(cuda_device_array, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_device_array", {{"--count", "1001"}, {"--count", "1024"}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The program's output for many lengths and shapes of the grid.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -58,6 +59,11 @@ TEST(cuda_dot_product, without_a_device_is_skipped_with_a_reason) {
   EXPECT_EQ(result.exit_code, skipped) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
   EXPECT_THAT(result.err[0], testing::HasSubstr("cuda_dot_product: skipped, no CUDA device: "));
+}
+
+TEST(cuda_dot_product, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_dot_product",
+                          {{"--count", "1001", "--blocks", "3", "--threads", "33"}, {"--count", "1024"}});
 }
 
 }  // namespace

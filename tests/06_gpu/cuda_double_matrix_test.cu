@@ -6,11 +6,11 @@
 #undef main
 
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -108,16 +108,41 @@ TEST(cuda_double_matrix, a_block_beyond_1024_threads_is_refused) {
   EXPECT_TRUE(result.has_line("ok    elements doubled by 33 x 33 threads: 0")) << result.text();
 }
 
+TEST(cuda_double_matrix, an_array_of_the_device_can_be_moved) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no device";
+  const std::vector<float> numbers = {1, 2, 3};
+  gpu::DeviceArray<float> first(numbers);
+  gpu::DeviceArray<float> second(std::move(first));
+  EXPECT_EQ(first.size(), 0U);
+  EXPECT_EQ(first.data(), nullptr);
+  EXPECT_EQ(second.to_host(), numbers);
+  first = std::move(second);
+  EXPECT_EQ(first.to_host(), numbers);
+}
+
+__global__ void write_zero(float* number) { *number = 0; }
+
+TEST(cuda_double_matrix, a_write_behind_an_array_is_noticed_by_its_guard_bytes) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no device";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // a forked process cannot use its parent's device
+  const auto write = [](std::size_t index) {
+    setenv("COOKBOOK_GUARD", "1", 1);
+    {
+      gpu::DeviceArray<float> numbers(4);
+      write_zero<<<1, 1>>>(numbers.data() + index);
+      CUDA_CHECK(cudaGetLastError());
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(write(3), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(write(4), testing::ExitedWithCode(1), "something was written behind an array of 4 values");
+}
+
 TEST(cuda_double_matrix, is_clean_under_compute_sanitizer) {
-  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    // The program asks for a launch that is refused, which memcheck would report as an error of the program.
-    const auto result = run(sanitizer, {"--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_double_matrix"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  // The program asks for a launch that is refused, which memcheck would report as an error of the program.
+  cuda_test::expect_clean("cuda_double_matrix",
+                          {{"--rows", "31", "--columns", "7"}, {"--rows", "32", "--columns", "32"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"}, {"--report-api-errors", "no"});
 }
 
 TEST(cuda_double_matrix_row_length, leaves_out_the_end_and_meets_itself_at_the_ends_of_rows) {

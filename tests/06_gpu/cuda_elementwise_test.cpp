@@ -7,7 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "cuda_memory.hpp"
+#include "06_gpu/compute_sanitizer.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -168,6 +169,10 @@ TEST(elementwise, works_on_so_many_elements_and_no_more) {
     const auto result = c.to_host();
     for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(result[i], i < count ? 1 : 0) << i << " of " << count;
   }
+}
+
+TEST(cuda_elementwise, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_elementwise", {{"--count", "257"}, {"--count", "256"}});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -95,6 +96,11 @@ TEST(rings, have_whole_shades_from_0_to_255) {
     EXPECT_LE(shade, 255);
   }
   EXPECT_EQ(picture.at(25, 35), 255);
+}
+
+TEST(cuda_fft_filter, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_fft_filter", {{"--rows", "67", "--columns", "45"}, {"--rows", "64", "--columns", "64"}},
+                          {"memcheck"});
 }
 
 }  // namespace

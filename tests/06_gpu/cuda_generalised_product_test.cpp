@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -142,6 +143,10 @@ TEST(batch, takes_one_matrix_for_every_pair) {
   c.insert(c.end(), first_c.begin(), first_c.end());
   EXPECT_EQ(multiply_on_host({{2, 10, 10}, a}, {square, first_b}).values, c);
   EXPECT_EQ(multiply_on_host({square, first_a}, {{1, 10, 10}, first_b}).values, first_c);
+}
+
+TEST(cuda_generalised_product, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_generalised_product", {{"--pairs", "129"}, {"--pairs", "128"}});
 }
 
 }  // namespace

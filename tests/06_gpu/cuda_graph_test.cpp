@@ -3,7 +3,9 @@
 #include "06_gpu/cuda_graph/graph.hpp"
 
 #include <cstring>
+#include <stdexcept>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -112,6 +114,26 @@ TEST_F(graph, keeps_its_place_between_other_work_of_the_stream) {
   CUDA_CHECK(cudaStreamSynchronize(stream));
   EXPECT_EQ(host[0], 9);
   EXPECT_EQ(host[1], 8);
+}
+
+TEST_F(graph, work_that_throws_leaves_no_stream_recording) {
+  const auto throws = [&] {
+    CUDA_CHECK(cudaMemsetAsync(device, 1, 1, stream));
+    throw std::runtime_error("no");
+  };
+  const auto expect_not_recording = [&] {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+    EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  };
+  EXPECT_THROW(Graph(stream, throws), std::runtime_error);
+  expect_not_recording();
+  EXPECT_THROW(gpu::RecordedWork(stream, throws), std::runtime_error);
+  expect_not_recording();
+}
+
+TEST(cuda_graph, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_graph", {{"--count", "257", "--kernels", "9"}, {"--count", "256", "--kernels", "9"}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_mandelbrot/mandelbrot.hpp"
 #include "06_gpu/write_png.hpp"
 #include "support/files.hpp"
@@ -85,6 +86,10 @@ TEST(write_png, keeps_every_shade) {
   ASSERT_TRUE(png_image_finish_read(&image, nullptr, read.data(), 0, nullptr)) << image.message;
   EXPECT_EQ(image.width, 3U);
   EXPECT_EQ(read, shades);
+}
+
+TEST(cuda_mandelbrot, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_mandelbrot", {{"--steps", "5"}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The program's output: any number of workers, chunks of all sizes, and workers that share a device.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -40,6 +41,11 @@ TEST(cuda_many_gpus, gives_the_same_result_again_and_again) {
     if (result.exit_code == 77) GTEST_SKIP() << result.text();
     ASSERT_EQ(result.exit_code, 0) << result.text();
   }
+}
+
+TEST(cuda_many_gpus, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_many_gpus",
+                          {{"--workers", "3", "--count", "1001"}, {"--workers", "4", "--count", "1024"}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_matrix_product/book_matrices.hpp"
 #include "support/run.hpp"
 
@@ -138,6 +139,10 @@ TEST(cuda_matrix_product, every_width_has_the_bits_of_the_processor) {
                                 ", elements that differ from the processor's with one rounding: 0"))
         << result.text();
   }
+}
+
+TEST(cuda_matrix_product, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_matrix_product", {{"--width", "33"}, {"--width", "32"}});
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The program seen from outside.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
-#include <filesystem>
 #include <utility>
 
 namespace {
@@ -45,15 +45,9 @@ TEST(cuda_memory_kinds, only_the_tiled_kernel_uses_shared_memory) {
 }
 
 TEST(cuda_memory_kinds, is_clean_under_compute_sanitizer) {
-  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    const auto result =
-        run(sanitizer, {"--tool", tool, "--error-exitcode", "9", test_support::bin() + "/cuda_memory_kinds", "--rows",
-                        "100", "--columns", "45"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_memory_kinds",
+                          {{"--rows", "101", "--columns", "45"}, {"--rows", "96", "--columns", "64"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
 }  // namespace

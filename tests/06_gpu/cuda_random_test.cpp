@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -60,6 +61,10 @@ TEST(cuda_random, more_points_come_nearer_to_pi) {
   const auto pi = result.captures("^pi is about (.+)$");
   ASSERT_EQ(pi.size(), 1U) << result.text();
   EXPECT_NEAR(std::stod(pi[0]), 3.1416, 0.003);  // eight times the standard error, and the rounding
+}
+
+TEST(cuda_random, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_random", {{"--count", "10001"}, {"--count", "16384"}}, {"memcheck"});
 }
 
 }  // namespace

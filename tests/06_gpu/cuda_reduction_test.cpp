@@ -1,9 +1,9 @@
 // The program's output for many lengths and sizes of blocks.
 
 #include <cmath>
-#include <filesystem>
 
-#include "cuda_memory.hpp"
+#include "06_gpu/compute_sanitizer.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -68,14 +68,8 @@ TEST(cuda_reduction, a_sum_of_floats_is_near_the_exact_one) {
 }
 
 TEST(cuda_reduction, is_clean_under_compute_sanitizer) {
-  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_reduction", "--count", "100001"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_reduction", {{"--count", "100001"}, {"--count", "65536"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
 TEST(cuda_reduction, without_a_device_is_skipped_with_a_reason) {

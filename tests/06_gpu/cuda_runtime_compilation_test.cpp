@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "cuda_memory.hpp"
+#include "06_gpu/compute_sanitizer.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -38,12 +39,6 @@ class Loaded {
   CUmodule module_ = nullptr;
   CUfunction kernel_ = nullptr;
 };
-
-std::vector<float> random_numbers(unsigned seed, unsigned count) {
-  std::vector<float> numbers(count);
-  for (unsigned i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, i);
-  return numbers;
-}
 
 TEST(cuda_runtime_compilation, without_a_device_compiles_and_is_skipped_with_a_reason) {
   const auto result = run("cuda_runtime_compilation", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
@@ -89,8 +84,25 @@ TEST(compile, makes_other_code_for_another_architecture) {
   EXPECT_NE(compile(multiply_text, "test.cu", "sm_80"), compile(multiply_text, "test.cu", "sm_90"));
 }
 
-TEST(compile, does_the_same_as_the_chapters_helper) {
-  EXPECT_EQ(compile(multiply_text, "test.cu", "sm_80"), gpu::compile(multiply_text, "test.cu", "sm_80"));
+TEST(compile, makes_ptx_for_an_architecture_that_no_device_has) {
+  const std::string code = compile(multiply_text, "test.cu", "compute_80");
+  EXPECT_THAT(code, HasSubstr(".target sm_80"));
+  EXPECT_THAT(code, HasSubstr(".entry multiply("));
+}
+
+TEST(architecture, is_the_devices_own_or_else_the_nearest_older_one) {
+  const std::vector<int> known = {75, 80, 86, 90, 100, 120};
+  EXPECT_EQ(gpu::architecture_for(90, known), "sm_90");
+  EXPECT_EQ(gpu::architecture_for(75, known), "sm_75");
+  EXPECT_EQ(gpu::architecture_for(89, known), "compute_86");
+  EXPECT_EQ(gpu::architecture_for(130, known), "compute_120");
+  EXPECT_EQ(gpu::architecture_for(70, known), "");
+}
+
+TEST(compile, does_the_same_as_the_helper_of_the_other_recipes) {
+  for (const std::string architecture : {"sm_80", "compute_80"}) {
+    EXPECT_EQ(compile(multiply_text, "test.cu", architecture), gpu::compile(multiply_text, "test.cu", architecture));
+  }
   EXPECT_THROW(gpu::compile("no kernel", "test.cu", "sm_80"), gpu::CompileError);
 }
 
@@ -126,7 +138,7 @@ TEST(code_cache, keeps_nothing_of_a_text_that_is_refused) {
 
 TEST(multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
-  const auto a = random_numbers(1, 401), b = random_numbers(2, 401);
+  const auto a = gpu::random_numbers(1, 401), b = gpu::random_numbers(2, 401);
   const gpu::DeviceArray<float> device_a(a), device_b(b);
   for (const bool poisoned : {false, true}) {  // what the result held before does not matter
     gpu::DeviceArray<float> dest(401);
@@ -152,6 +164,10 @@ TEST(driver, does_not_find_a_kernel_under_its_name_in_the_text_if_it_is_not_exte
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(Loaded(multiply_text.substr(11), "multiply"), testing::ExitedWithCode(3),
               "cuModuleGetFunction.*not found");
+}
+
+TEST(cuda_runtime_compilation, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_runtime_compilation", {{"--count", "257"}, {"--count", "256"}});
 }
 
 }  // namespace

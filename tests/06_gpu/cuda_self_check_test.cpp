@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -104,5 +105,7 @@ TEST(cuda_self_check, the_summary_agrees_with_the_list_and_the_exit_code_with_th
   EXPECT_TRUE(result.has_line("ok    devices that run a kernel: " + found[0])) << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
 }
+
+TEST(cuda_self_check, is_clean_under_compute_sanitizer) { cuda_test::expect_clean("cuda_self_check", {{}}); }
 
 }  // namespace

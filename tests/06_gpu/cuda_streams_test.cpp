@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_streams/stream.hpp"
 #include "support/run.hpp"
 
@@ -110,6 +111,12 @@ TEST(stream, the_end_of_its_scope_waits_also_for_an_exception) {
     EXPECT_EQ(host.end()[-1], 9);
   }
   CUDA_CHECK(cudaFree(device));
+}
+
+// The lesson itself checks that the host is ahead of the device, which it is not under a tool.
+TEST(cuda_streams, the_bench_is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_streams_bench",
+                          {{"--count", "1001", "--chunks", "3"}, {"--count", "1024", "--chunks", "4"}});
 }
 
 }  // namespace

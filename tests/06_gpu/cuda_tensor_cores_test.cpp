@@ -1,8 +1,7 @@
 // The program seen from outside.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
-
-#include <filesystem>
 
 namespace {
 
@@ -42,14 +41,8 @@ TEST(cuda_tensor_cores, sums_of_16_bits_stay_where_a_further_term_is_rounded_awa
 }
 
 TEST(cuda_tensor_cores, is_clean_under_compute_sanitizer) {
-  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "initcheck", "synccheck"}) {
-    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_tensor_cores", "--tiles", "3"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_tensor_cores", {{"--tiles", "3"}, {"--tiles", "4"}},
+                          {"memcheck", "initcheck", "synccheck"});
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 #include <cooperative_groups.h>
 
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "cuda_memory.hpp"
+#include "06_gpu/compute_sanitizer.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -104,14 +104,9 @@ TEST(cuda_thread_index, a_high_picture_and_a_wide_one) {
 }
 
 TEST(cuda_thread_index, is_clean_under_compute_sanitizer) {
-  const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_thread_index", "--width", "300"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_thread_index",
+                          {{"--width", "301"}, {"--width", "256", "--height", "32", "--depth", "4"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
 TEST(cuda_thread_index_no_block, gives_all_visits_to_the_first_block) {

@@ -1,5 +1,6 @@
 // The program seen from outside.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 #include <filesystem>
@@ -10,8 +11,6 @@ using test_support::run;
 
 /// Exit code of a recipe that found no device.
 constexpr int skipped = 77;
-
-const char* const sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
 
 const std::string host_line = "ok    processor, elements that are far from the exact ones: 0";
 
@@ -59,20 +58,13 @@ TEST(cuda_tiled_product, whole_numbers_are_exact_at_the_size_of_the_article) {
 }
 
 TEST(cuda_tiled_product, is_clean_under_compute_sanitizer) {
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_tiled_product", "--size", "270"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_tiled_product", {{"--size", "271"}, {"--size", "256"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
 TEST(cuda_tiled_product, a_missing_barrier_is_found_by_racecheck) {
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  const auto result = run(
-      sanitizer, {"--tool", "racecheck", "--error-exitcode", "9", test_support::bin() + "/cuda_tiled_product_race"});
-  if (result.exit_code == skipped) GTEST_SKIP() << "no device";
+  const auto [result, not_run] = cuda_test::run_under("racecheck", "cuda_tiled_product_race");
+  if (!not_run.empty()) GTEST_SKIP() << not_run;
   EXPECT_EQ(result.exit_code, 9) << result.text();
   EXPECT_GE(result.lines_with("Race reported between (Read|Write) access").size(), 1U) << result.text();
 }

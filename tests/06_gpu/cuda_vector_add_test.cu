@@ -5,10 +5,10 @@
 #include "06_gpu/cuda_vector_add/cuda_vector_add.cu"
 #undef main
 
-#include <filesystem>
 #include <string>
 
-#include "cuda_memory.hpp"
+#include "06_gpu/compute_sanitizer.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -17,8 +17,6 @@ using test_support::run;
 
 /// Exit code of a recipe that found no device.
 constexpr int skipped = 77;
-
-const std::string sanitizer = "/usr/local/cuda/bin/compute-sanitizer";
 
 TEST(cuda_vector_add, without_a_device_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_vector_add", "cuda_vector_add_bench", "cuda_vector_add_no_guard"}) {
@@ -74,28 +72,16 @@ TEST(cuda_vector_add, a_refused_call_names_itself_the_error_and_the_line) {
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   EXPECT_EQ(result.exit_code, 3) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], testing::ContainsRegex("cudaMalloc.*out of memory \\(cuda_memory.hpp:[0-9]+\\)"));
+  EXPECT_THAT(result.err[0], testing::ContainsRegex("cudaMalloc.*out of memory \\(cuda_vector_add_bench.cu:[0-9]+\\)"));
 }
 
 TEST(cuda_vector_add, is_clean_under_compute_sanitizer) {
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
-    // 10001 elements leave 239 threads of the last block without one: memcheck sees a missing bounds check.
-    const auto result = run(sanitizer, {"--tool", tool, "--error-exitcode", "9",
-                                        test_support::bin() + "/cuda_vector_add", "--count", "10001"});
-    if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-    EXPECT_EQ(result.exit_code, 0) << tool << '\n' << result.text();
-  }
+  cuda_test::expect_clean("cuda_vector_add", {{"--count", "10001"}, {"--count", "10240"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
 TEST(cuda_vector_add, the_bench_is_clean_under_memcheck) {
-  if (!std::filesystem::exists(sanitizer)) GTEST_SKIP() << "no " << sanitizer;
-  const auto result = run(sanitizer,
-                          {"--tool", "memcheck", "--error-exitcode", "9",
-                           test_support::bin() + "/cuda_vector_add_bench", "--count", "10003"},
-                          {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
-  if (result.exit_code == skipped) GTEST_SKIP() << "no device";
-  EXPECT_EQ(result.exit_code, 0) << result.text();
+  cuda_test::expect_clean("cuda_vector_add_bench", {{"--count", "10003"}, {"--count", "10240"}}, {"memcheck"});
 }
 
 }  // namespace

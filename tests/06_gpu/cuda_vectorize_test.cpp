@@ -1,5 +1,6 @@
 // Both targets, whole and in chunks.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -44,6 +45,11 @@ TEST(cuda_vectorize, the_processor_needs_no_device) {
   const auto gpu = run("cuda_vectorize", {"--target", "gpu"}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
   EXPECT_EQ(gpu.exit_code, skipped) << gpu.text();
   EXPECT_TRUE(gpu.out.empty()) << gpu.text();
+}
+
+TEST(cuda_vectorize, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_vectorize",
+                          {{"--count", "1001", "--chunk", "301"}, {"--count", "1024", "--chunk", "256"}});
 }
 
 }  // namespace

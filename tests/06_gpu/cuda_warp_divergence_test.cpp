@@ -1,5 +1,6 @@
 // The program seen from outside.
 
+#include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -47,6 +48,10 @@ TEST(cuda_warp_divergence, the_pitfall_counts_half) {
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   EXPECT_EQ(result.exit_code, 1) << result.text();
   EXPECT_TRUE(result.has_line("16 of 32 positive numbers were counted")) << result.text();
+}
+
+TEST(cuda_warp_divergence, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_warp_divergence", {{"--steps", "200"}}, {"memcheck"});
 }
 
 }  // namespace

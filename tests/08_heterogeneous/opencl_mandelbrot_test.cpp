@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "08_heterogeneous/opencl_mandelbrot/write_pgm.hpp"
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 #include "support/files.hpp"
 #include "support/mandelbrot_picture.hpp"
 #include "support/run.hpp"
@@ -70,9 +70,9 @@ TEST(draw, writes_each_pixel_of_a_small_picture_and_nothing_else) {
   ASSERT_NE(text.find(sizes), std::string::npos);
   text.replace(text.find(sizes), sizes.size(), "width = 96, height = 64");
 
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(opencl::build(context, text), "draw"));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(opencl::build(context, text), "draw"));
   std::vector<unsigned char> expected;
   for (int row = 0; row < 64; ++row) {
     for (int column = 0; column < 96; ++column) expected.push_back(pixel(column, row, 20));
@@ -81,11 +81,11 @@ TEST(draw, writes_each_pixel_of_a_small_picture_and_nothing_else) {
   for (const auto& [columns, rows] : {std::pair{96, 64}, {7, 3}, {1, 1}, {130, 70}}) {
     std::vector<unsigned char> picture(expected.size(), 255);
     const cl::Buffer buffer =
-        CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, picture.size(), picture.data()));
-    CHECK_CL(kernel.setArg(0, buffer));
-    CHECK_CL(kernel.setArg(1, 20));
-    CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(columns, rows)));
-    CHECK_CL(queue.enqueueReadBuffer(buffer, CL_TRUE, 0, picture.size(), picture.data()));
+        CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, picture.size(), picture.data()));
+    CL_CHECK(kernel.setArg(0, buffer));
+    CL_CHECK(kernel.setArg(1, 20));
+    CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(columns, rows)));
+    CL_CHECK(queue.enqueueReadBuffer(buffer, CL_TRUE, 0, picture.size(), picture.data()));
     EXPECT_EQ(picture, expected) << columns << " x " << rows << " work-items";
   }
 }

@@ -32,8 +32,8 @@ TEST(opencl_matrix_product, every_step_has_the_bits_of_the_processor_at_every_si
 TEST(products, small_whole_numbers_are_exact) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(folder + "products.cl"));
   const int n = 130;
   Matrix a(n * n), b(n * n), expected(n * n), c(n * n);
@@ -48,27 +48,27 @@ TEST(products, small_whole_numbers_are_exact) {
   }
   const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b), device_c = buffer_of(context, c);
   for (const Step& step : steps) {
-    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, step.kernel));
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, step.kernel));
     start_product(queue, kernel, step, device_a, device_b, device_c, n);
-    CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
     EXPECT_EQ(c, expected) << step.name;
     std::fill(c.begin(), c.end(), 0.0F);
-    CHECK_CL(queue.enqueueWriteBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    CL_CHECK(queue.enqueueWriteBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
   }
 }
 
 TEST(products, groups_of_another_size_are_refused) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(folder + "products.cl"));
   const cl::Buffer matrix = buffer_of(context, Matrix(32 * 32));
   for (const Step& step : steps) {
     if (step.items != 16) continue;  // uses no tiles
-    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, step.kernel));
-    for (const cl_uint index : {0U, 1U, 2U}) CHECK_CL(kernel.setArg(index, matrix));
-    CHECK_CL(kernel.setArg(3, 32));
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, step.kernel));
+    for (const cl_uint index : {0U, 1U, 2U}) CL_CHECK(kernel.setArg(index, matrix));
+    CL_CHECK(kernel.setArg(3, 32));
     try {
       queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(32, 32), cl::NDRange(8, 8));
       ADD_FAILURE() << step.name << " was started with groups of 8 x 8";

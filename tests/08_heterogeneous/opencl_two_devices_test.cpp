@@ -41,7 +41,7 @@ TEST(worker, computes_its_part_and_nothing_else) {
 TEST(worker, does_not_wait_for_its_device) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
-  const bool gpu = (CHECK_CL(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
+  const bool gpu = (CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
   std::vector<float> values(100'000, -1);
   Worker worker(*device, values.size(), gpu ? 10'000'000 : 5'000);  // a tenth of a second, more or less
   const cookbook::Stopwatch watch;

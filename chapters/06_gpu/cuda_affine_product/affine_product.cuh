@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Compiled for the host and for the device.
 __host__ __device__ inline float affine_product(float a, float b) { return (a * 10 + 2) * ((b + 2) * 10 - 5) * 5; }

@@ -5,7 +5,7 @@
 // copies of a and b to the device and of a back to the host. The second is what a program pays whose data is on the
 // host.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_affine_product/cuda_affine_product.cu common/cookbook/*.cpp -lfmt -o cuda_affine_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_affine_product/cuda_affine_product.cu common/cookbook/*.cpp -lfmt -o cuda_affine_product
 // Run:     cuda_affine_product [--count N]
 
 #include <cmath>
@@ -13,20 +13,9 @@
 
 #include "affine_product.cuh"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
-
-namespace {
-
-std::vector<float> random_numbers(unsigned seed, std::size_t count) {
-  std::vector<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return numbers;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   std::size_t count = 10'000'000;
@@ -39,8 +28,8 @@ int main(int argc, char** argv) {
   checks.equal("a = 0, b = 0", affine_product(0, 0), 150);
   if (!gpu::device_found()) return gpu::without_device(checks);
 
-  std::vector<float> a = random_numbers(1, count), expected = a;
-  const std::vector<float> b = random_numbers(2, count);
+  std::vector<float> a = gpu::random_numbers(1, count), expected = a;
+  const std::vector<float> b = gpu::random_numbers(2, count);
   const std::size_t bytes = count * sizeof(float);
 
   const cookbook::Stopwatch watch;

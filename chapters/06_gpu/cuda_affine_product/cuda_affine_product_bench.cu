@@ -15,10 +15,10 @@
 
 #include "affine_product.cuh"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
+#include "four_per_thread.cuh"
 #if CUB_VERSION >= 200800  // CUDA 12.9
 #include <cub/device/device_transform.cuh>
 #endif
@@ -28,27 +28,6 @@ namespace {
 struct Formula {
   __host__ __device__ float operator()(float a, float b) const { return affine_product(a, b); }
 };
-
-/// Four elements per thread: 16 bytes per load and per store. Nothing is read twice, so the loads leave out the
-/// first-level cache (cg), and the stores are marked as the first to be dropped from the second (cs).
-__global__ void change_fours(float4* a, const float4* b, std::size_t fours) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= fours) return;
-  const float4 x = __ldcg(a + i), y = __ldcg(b + i);
-  __stcs(a + i, make_float4(affine_product(x.x, y.x), affine_product(x.y, y.y), affine_product(x.z, y.z),
-                            affine_product(x.w, y.w)));
-}
-
-void start_change_fours(float* a, const float* b, std::size_t count) {
-  constexpr unsigned threads = 768;
-  const std::size_t fours = count / 4, done = 4 * fours;
-  if (fours > 0) {
-    change_fours<<<static_cast<unsigned>((fours + threads - 1) / threads), threads>>>(
-        reinterpret_cast<float4*>(a), reinterpret_cast<const float4*>(b), fours);
-    CUDA_CHECK(cudaGetLastError());
-  }
-  if (done < count) start_change(a + done, b + done, count - done);
-}
 
 /// Counts the results that are not those of the formula in double precision, but for rounding.
 __global__ void count_wrong(const float* a, std::size_t count, unsigned long long* wrong) {
@@ -86,7 +65,7 @@ void measure_kernels(std::size_t count, int rounds, cookbook::Checks& checks) {
   };
   std::vector<std::pair<std::string, std::function<void()>>> ways = {
       {"one element per thread", [&] { start_change(a.data(), b.data(), count); }},
-      {"four elements per thread", [&] { start_change_fours(a.data(), b.data(), count); }},
+      {"four elements per thread", [&] { start_four_per_thread(Formula{}, a.data(), b.data(), a.data(), count); }},
       {"thrust::transform", by_thrust}};
 #if CUB_VERSION >= 200800
   const std::string library = "cub::DeviceTransform";
@@ -123,11 +102,8 @@ void measure_kernels(std::size_t count, int rounds, cookbook::Checks& checks) {
 
 /// What a call costs whose data is on the host.
 void measure_calls(std::size_t count, int rounds, cookbook::Checks& checks) {
-  std::vector<float> a(count), b(count), original(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    original[i] = gpu::random_number(1, static_cast<unsigned>(i));
-    b[i] = gpu::random_number(2, static_cast<unsigned>(i));
-  }
+  const std::vector<float> original = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count);
+  std::vector<float> a(count);
   gpu::DeviceArray<float> device_a(count), device_b(count);
   const std::size_t bytes = count * sizeof(float);
   const auto by_device = [&] {

@@ -3,15 +3,14 @@
 // Before a kernel is timed one runs it once, so that loading it is not measured. But a kernel that works in place
 // changes its input. After the warm-up the timed run starts from the changed array, and the formula is applied twice.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_affine_product/cuda_affine_product_warm_up.cu common/cookbook/*.cpp -lfmt -o cuda_affine_product_warm_up
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_affine_product/cuda_affine_product_warm_up.cu common/cookbook/*.cpp -lfmt -o cuda_affine_product_warm_up
 // Run:     cuda_affine_product_warm_up
 // Symptom: exit 1, prints "the result is 1875250, expected 1500"
 
 #include <vector>
 
 #include "affine_product.cuh"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
+#include "cookbook/cuda.hpp"
 
 int main() {
   if (!gpu::device_found()) return gpu::skipped;

@@ -4,7 +4,7 @@
 // logarithm, a square root and three exponentials, so this work suits a GPU well. The threads of the processor do the
 // same with the same function, and the two sets of prices are compared by error norms.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes.cu common/cookbook/*.cpp -lfmt -o cuda_black_scholes
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_black_scholes/cuda_black_scholes.cu common/cookbook/*.cpp -lfmt -o cuda_black_scholes
 // Run:     cuda_black_scholes [--options N] [--threads N]
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 #include "black_scholes.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 

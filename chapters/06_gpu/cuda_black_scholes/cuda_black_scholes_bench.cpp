@@ -1,6 +1,6 @@
 // Black-Scholes on the processor, for the bench
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_black_scholes_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_black_scholes_bench
 // Run:     cuda_black_scholes_bench
 
 #include "cuda_black_scholes_bench.hpp"

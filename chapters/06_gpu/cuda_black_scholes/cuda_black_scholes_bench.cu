@@ -1,6 +1,6 @@
 // Black-Scholes on a GPU, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_black_scholes_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_black_scholes_bench
 // Run:     cuda_black_scholes_bench [--options N] [--rounds N]
 
 #include <algorithm>
@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cuda_black_scholes_bench.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 
 namespace {
 

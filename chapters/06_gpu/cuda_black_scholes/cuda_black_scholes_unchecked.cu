@@ -3,7 +3,7 @@
 // A block has at most 1024 threads, and this program asks for 2048. The launch is refused, and nothing runs. A launch
 // returns nothing, and the copy after it succeeds: it copies what was in the memory before, here -1.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_unchecked.cu common/cookbook/*.cpp -lfmt -o cuda_black_scholes_unchecked
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_black_scholes/cuda_black_scholes_unchecked.cu common/cookbook/*.cpp -lfmt -o cuda_black_scholes_unchecked
 // Run:     cuda_black_scholes_unchecked
 // Symptom: exit 1, prints "4000000 of 4000000 prices are still -1"
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "black_scholes.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void price_calls(const Option<float>* options, float* calls, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

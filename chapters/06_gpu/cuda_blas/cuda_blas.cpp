@@ -5,7 +5,7 @@
 // stored column by column, as in Fortran; here they are stored row by row, as in most C++ programs, and still none has
 // to be transposed.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_blas/cuda_blas.cpp common/cookbook/*.cpp -lcublas -lfmt -o cuda_blas
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_blas/cuda_blas.cpp common/cookbook/*.cpp -lcublas -lfmt -o cuda_blas
 // Run:     cuda_blas [--rows N] [--inner N] [--columns N]
 
 #include <algorithm>
@@ -17,12 +17,6 @@
 #include "gemm.hpp"
 
 namespace {
-
-Matrix random_matrix(int rows, int columns, unsigned seed) {
-  Matrix matrix{rows, columns, std::vector<double>(rows * columns)};
-  for (int i = 0; i < rows * columns; ++i) matrix.values[i] = gpu::random_number(seed, i);
-  return matrix;
-}
 
 Matrix filled(int rows, int columns, double value) {
   return {rows, columns, std::vector<double>(rows * columns, value)};
@@ -44,7 +38,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const Matrix a = random_matrix(rows, inner, 1), b = random_matrix(inner, columns, 2);
+  const Matrix a{rows, inner, gpu::random_numbers<double>(1, rows * inner)};
+  const Matrix b{inner, columns, gpu::random_numbers<double>(2, inner * columns)};
   const double not_a_number = std::numeric_limits<double>::quiet_NaN();
   const double tolerance = 1e-14 * inner;  // the sums are rounded in another order
   Blas blas;

@@ -1,6 +1,6 @@
 // Matrix product by cuBLAS, measured: from which size on does the GPU win?
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_blas/cuda_blas_bench.cpp common/cookbook/*.cpp -lcublas -lopenblas -lfmt -o cuda_blas_bench
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_blas/cuda_blas_bench.cpp common/cookbook/*.cpp -lcublas -lopenblas -lfmt -o cuda_blas_bench
 // Run:     cuda_blas_bench [--largest N] [--rounds N]
 
 #include <cblas.h>
@@ -8,18 +8,12 @@
 #include <cmath>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_timer.hpp"
 #include "gemm.hpp"
 
 namespace {
-
-Matrix random_matrix(int n, unsigned seed) {
-  Matrix matrix{n, n, std::vector<double>(static_cast<std::size_t>(n) * n)};
-  for (std::size_t i = 0; i < matrix.values.size(); ++i) matrix.values[i] = gpu::random_number(seed, i);
-  return matrix;
-}
 
 /// How many elements of `x` are not near those of `expected`: sums of n products, rounded in another order.
 std::size_t wrong_elements(const std::vector<double>& x, const Matrix& expected) {
@@ -71,7 +65,8 @@ class OnDevice {
 
 void compare(cookbook::Checks& checks, int n, int rounds) {
   const double not_a_number = std::nan("");
-  const Matrix a = random_matrix(n, 1), b = random_matrix(n, 2);
+  const std::size_t elements = static_cast<std::size_t>(n) * n;
+  const Matrix a{n, n, gpu::random_numbers<double>(1, elements)}, b{n, n, gpu::random_numbers<double>(2, elements)};
   Matrix by_openblas = a, by_loop = a;
   std::vector<double> with_copies(a.values.size(), not_a_number);
   by_openblas.values.assign(a.values.size(), not_a_number);

@@ -4,7 +4,7 @@
 // B. cuBLAS reads each of them column by column, which is its transpose. Read row by row, the result is B * A. No call
 // fails, because all matrices are square.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_blas/cuda_blas_row_major.cpp common/cookbook/*.cpp -lcublas -lfmt -o cuda_blas_row_major
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_blas/cuda_blas_row_major.cpp common/cookbook/*.cpp -lcublas -lfmt -o cuda_blas_row_major
 // Run:     cuda_blas_row_major
 // Symptom: exit 1, prints "the result is B * A"
 

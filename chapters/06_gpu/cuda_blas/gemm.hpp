@@ -1,11 +1,12 @@
 /// A product of matrices by cuBLAS, NVIDIA's library of linear algebra, for matrices that are stored row by row.
 #pragma once
 
+#include <cublas_v2.h>
+
 #include <stdexcept>
 #include <vector>
 
-#include "cublas_check.hpp"
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Row by row: row i, column j is values[i * columns + j].
 struct Matrix {

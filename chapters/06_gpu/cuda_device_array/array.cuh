@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// The elements of an array, as an operand. An expression holds this, not the array.
 struct Elements {

@@ -5,7 +5,7 @@
 // operator returns an object that remembers its operands and the operation, and one kernel works out the whole
 // expression. The program counts kernels and copies. The class is in array.cuh.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_device_array/cuda_device_array.cu common/cookbook/*.cpp -lfmt -o cuda_device_array
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_device_array/cuda_device_array.cu common/cookbook/*.cpp -lfmt -o cuda_device_array
 // Run:     cuda_device_array [--count N]
 
 #include <vector>
@@ -14,16 +14,6 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 
-namespace {
-
-std::vector<float> random_numbers(unsigned seed, std::size_t count) {
-  std::vector<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return numbers;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   std::size_t count = 16;
   cookbook::Options options("Compute with whole arrays on a GPU");
@@ -31,7 +21,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const std::vector<float> host_a = random_numbers(1, count), host_b = random_numbers(2, count);
+  const std::vector<float> host_a = gpu::random_numbers(1, count), host_b = gpu::random_numbers(2, count);
   const Array a(host_a), b(host_b);
   const int copies_before = Array::copies;
 

@@ -3,7 +3,7 @@
 // `auto doubled = 2 * a` computes nothing. It is an expression that refers to the elements of a. They change before an
 // array is made of the expression, so the array is twice the new elements. `Array doubled = 2 * a` computes at once.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_device_array/cuda_device_array_auto.cu common/cookbook/*.cpp -lfmt -o cuda_device_array_auto
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_device_array/cuda_device_array_auto.cu common/cookbook/*.cpp -lfmt -o cuda_device_array_auto
 // Run:     cuda_device_array_auto
 // Symptom: exit 1, prints "twice 1 is 200"
 

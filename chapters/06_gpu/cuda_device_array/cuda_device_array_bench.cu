@@ -1,6 +1,6 @@
 // Arrays with operators on the device, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_device_array/cuda_device_array_bench.cu common/cookbook/*.cpp -lfmt -o cuda_device_array_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_device_array/cuda_device_array_bench.cu common/cookbook/*.cpp -lfmt -o cuda_device_array_bench
 // Run:     cuda_device_array_bench [--count N] [--rounds N]
 
 #include <thrust/device_vector.h>
@@ -14,10 +14,9 @@
 
 #include "array.cuh"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #if CUB_VERSION >= 200800  // CUDA 12.9
 #include <cub/device/device_transform.cuh>
 #endif

@@ -5,16 +5,16 @@
 // GPU holds at once, the operations per second and the bytes per second. All three are upper limits; the last two are
 // never quite reached. These two are first checked for a GPU whose data sheet is known; this part needs no GPU.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_devices/cuda_devices.cu common/cookbook/*.cpp -lfmt -o cuda_devices
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_devices/cuda_devices.cu common/cookbook/*.cpp -lfmt -o cuda_devices
 // Run:     cuda_devices
 
 #include <cmath>
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
 #include "device_facts.hpp"
 
 namespace {

@@ -4,15 +4,15 @@
 // properties, and the list gets a device that does not exist: look at its name. And the runtime keeps the error: the
 // next cudaGetLastError(), after a kernel launch that was accepted, returns it.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_devices/cuda_devices_unchecked.cu common/cookbook/*.cpp -lfmt -o cuda_devices_unchecked
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_devices/cuda_devices_unchecked.cu common/cookbook/*.cpp -lfmt -o cuda_devices_unchecked
 // Run:     cuda_devices_unchecked
 // Symptom: exit 1, prints "said to have failed: invalid device ordinal"
 
 #include <string>
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
 
 __global__ void do_nothing() {}
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 struct DeviceFacts {
   std::string name;

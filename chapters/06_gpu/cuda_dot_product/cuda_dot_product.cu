@@ -4,7 +4,7 @@
 // combines two values into one, a + b, until one is left. Only these two functions know that it is a dot product: with
 // another reduction the same kernel finds the largest product. All numbers are integers, so the result is exact.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
 // Run:     cuda_dot_product [--count N] [--blocks N] [--threads N]
 
 #include <algorithm>

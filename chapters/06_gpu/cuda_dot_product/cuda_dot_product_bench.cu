@@ -3,6 +3,8 @@
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product_bench.cu common/cookbook/*.cpp -lcublas -lfmt -o cuda_dot_product_bench
 // Run:     cuda_dot_product_bench [--large N] [--rounds N]
 
+#include <cublas_v2.h>
+
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -14,11 +16,9 @@
 #include <set>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cublas_check.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "fast_dot.cuh"
 #include "map_reduce.cuh"
 
@@ -56,9 +56,10 @@ class Ways {
  public:
   explicit Ways(int count)
       : count_(count),
+        blocks_(8 * gpu::multiprocessors()),
         of_cub_(1),
         of_cublas_(1),
-        of_block_(blocks),
+        of_block_(blocks_),
         of_lesson_(1),
         never_(1),
         workspace_(std::size_t{32} << 20) {
@@ -80,9 +81,9 @@ class Ways {
     CUDA_CHECK(cudaGetLastError());
   }
   void lesson(const float* x, const float* y, cudaStream_t stream) {
-    map_and_reduce<<<blocks, 256, 0, stream>>>(count_, Product{x, y}, Sum{}, 0.0F, of_block_.data());
+    map_and_reduce<<<blocks_, 256, 0, stream>>>(count_, Product{x, y}, Sum{}, 0.0F, of_block_.data());
     CUDA_CHECK(cudaGetLastError());
-    map_and_reduce<<<1, 256, 0, stream>>>(blocks, Element<float>{of_block_.data()}, Sum{}, 0.0F, of_lesson_.data());
+    map_and_reduce<<<1, 256, 0, stream>>>(blocks_, Element<float>{of_block_.data()}, Sum{}, 0.0F, of_lesson_.data());
     CUDA_CHECK(cudaGetLastError());
   }
   void fast(const float* x, const float* y, cudaStream_t stream) { fast_.start(x, y, count_, stream); }
@@ -107,15 +108,13 @@ class Ways {
   }
 
  private:
-  static constexpr int blocks = 1'056;  ///< of the lesson's grid: eight for each multiprocessor of an H200
-
   cudaError_t reduce_by_cub(void* scratch, std::size_t& bytes, const float* x, const float* y, cudaStream_t stream) {
     const auto products =
         thrust::make_transform_iterator(thrust::make_counting_iterator(std::size_t{0}), Product{x, y});
     return cub::DeviceReduce::Reduce(scratch, bytes, products, of_cub_.data(), count_, Sum{}, 0.0F, stream);
   }
 
-  int count_;
+  int count_, blocks_;  ///< blocks of the lesson's grid
   gpu::DeviceArray<float> of_cub_, of_cublas_, of_block_, of_lesson_, never_;
   gpu::DeviceArray<char> workspace_;
   FastDot fast_;

@@ -4,7 +4,7 @@
 // copies bytes, so no call fails. On a device and a host that store the low half of a number first, as all of NVIDIA's
 // do, the kernel finds 0, 0, 1, 0, 2, 0 ... 199, 0 where 0, 1, 2 ... 399 should be.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product_width.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product_width
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_dot_product/cuda_dot_product_width.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product_width
 // Run:     cuda_dot_product_width
 // Symptom: exit 1, prints "dot product: 2646700, expected 21253400"
 

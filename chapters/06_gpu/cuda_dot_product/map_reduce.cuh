@@ -1,7 +1,7 @@
 /// Map and reduce on the device: one value per index, and all of them combined into one.
 #pragma once
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Each thread combines the values of its own indices; then each block combines those of its threads, as a tree.
 template <typename Value, typename Map, typename Reduce>

@@ -4,7 +4,7 @@
 // a row of numbers like any other array, so each thread works out from its column and its row where its element stands.
 // A class allocates the memory, copies the matrix there, and frees the memory at its end.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_double_matrix/cuda_double_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_double_matrix/cuda_double_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix
 // Run:     cuda_double_matrix [--rows N] [--columns N]
 
 #include <algorithm>
@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 

@@ -4,15 +4,14 @@
 // some elements get two threads, which may double them once or twice, and the last ones get none. No call fails. The
 // kernel counts the threads per element, since what two threads at once do to one number is not defined.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_double_matrix/cuda_double_matrix_row_length.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix_row_length
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_double_matrix/cuda_double_matrix_row_length.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix_row_length
 // Run:     cuda_double_matrix_row_length
 // Symptom: exit 1, prints "no thread has element 21 22 23 24"
 
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void double_elements(float* matrix, int* threads) {
   const int i = threadIdx.y * 4 + threadIdx.x;  // wrong: the rows have 5 elements

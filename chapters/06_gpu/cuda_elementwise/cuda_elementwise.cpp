@@ -5,7 +5,7 @@
 // memory. The types are checked twice: by the C++ compiler where the kernel is called, and by the run-time compiler in
 // the expression, whose messages are shown. The text is made in elementwise.hpp.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_elementwise/cuda_elementwise.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_elementwise/cuda_elementwise.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise
 // Run:     cuda_elementwise [--count N]
 
 #include <cmath>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
 #include "elementwise.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // A kernel from an expression, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_elementwise/cuda_elementwise_bench.cu common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_elementwise/cuda_elementwise_bench.cu common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise_bench
 // Run:     cuda_elementwise_bench [--count N] [--rounds N]
 
 #include <thrust/execution_policy.h>
@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "elementwise.hpp"
 #if CUB_VERSION >= 200800  // CUDA 12.9
 #include <cub/device/device_transform.cuh>

@@ -3,13 +3,13 @@
 // The expression "1 / 2 * x[i]" comes from a Python program, where 1 / 2 is 0.5. In the text of a kernel it is C++: 1
 // and 2 are ints, and their quotient is 0. The compiler says nothing, and every result is 0.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_elementwise/cuda_elementwise_integer_division.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise_integer_division
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_elementwise/cuda_elementwise_integer_division.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise_integer_division
 // Run:     cuda_elementwise_integer_division
 // Symptom: exit 1, prints "half of 10 is 0"
 
 #include <vector>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 #include "elementwise.hpp"
 
 int main() {

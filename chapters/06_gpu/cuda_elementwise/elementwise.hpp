@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "cuda_runtime_kernel.hpp"
+#include "cookbook/nvrtc.hpp"
 
 /// Runs an operation for every index. `Parameters` are the types of what it works with: numbers and pointers to arrays
 /// on the device, such as Elementwise<float, const float*, float*>.

@@ -8,6 +8,8 @@
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter.cu common/cookbook/*.cpp -lcufft -lpng -lfmt -o cuda_fft_filter
 // Run:     cuda_fft_filter [--rows N] [--columns N] [--png FILE]
 
+#include <cufft.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,10 +17,9 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
-#include "cufft_check.hpp"
 #include "filter.hpp"
 #include "write_png.hpp"
 

@@ -1,7 +1,9 @@
 // Filter by fast Fourier transform, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_bench.cu common/cookbook/*.cpp -lcufft -lfftw3f -lfmt -o cuda_fft_filter_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_bench.cu common/cookbook/*.cpp -lcufft -lfftw3f -lfmt -o cuda_fft_filter_bench
 // Run:     cuda_fft_filter_bench [--size N] [--rounds N]
+
+#include <cufft.h>
 
 #include <fftw3.h>
 
@@ -14,12 +16,10 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
-#include "cufft_check.hpp"
 
 namespace {
 
@@ -134,8 +134,7 @@ int main(int argc, char** argv) {
 
   const std::size_t pixels = static_cast<std::size_t>(n) * n, pairs = static_cast<std::size_t>(n) * (n / 2 + 1) / 2;
   const float scale = 1 / static_cast<float>(pixels);
-  std::vector<float> picture(pixels);
-  for (std::size_t i = 0; i < pixels; ++i) picture[i] = number(1, i);
+  const std::vector<float> picture = gpu::random_numbers(1, pixels);
   const gpu::DeviceArray<float> source(picture);
   gpu::DeviceArray<float> in(picture), out(pixels), response(pixels);
   gpu::DeviceArray<float4> spectrum(pairs), response_spectrum(pairs);
@@ -145,8 +144,7 @@ int main(int argc, char** argv) {
   auto* const complex = reinterpret_cast<cufftComplex*>(spectrum.data());
 
   const auto set_filter = [&](int size) {
-    std::vector<float> values(static_cast<std::size_t>(size) * size);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = number(2, i);
+    const std::vector<float> values = gpu::random_numbers(2, static_cast<std::size_t>(size) * size);
     CUDA_CHECK(cudaMemcpyToSymbol(weights, values.data(), values.size() * sizeof(float)));
     CUDA_CHECK(cudaMemcpy(response.data(), response_of(size, n, scale).data(), pixels * sizeof(float),
                           cudaMemcpyHostToDevice));

@@ -3,16 +3,17 @@
 // Transforms a picture of 512 x 512 pixels and transforms it back. cuFFT leaves the division by the number of pixels to
 // its caller, and so do FFTW and other libraries; NumPy's ifft2 divides. No call fails.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_unscaled.cu common/cookbook/*.cpp -lcufft -lfmt -o cuda_fft_filter_unscaled
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_unscaled.cu common/cookbook/*.cpp -lcufft -lfmt -o cuda_fft_filter_unscaled
 // Run:     cuda_fft_filter_unscaled
 // Symptom: exit 1, prints "the picture is 262144 times as bright as before"
+
+#include <cufft.h>
 
 #include <cmath>
 #include <numeric>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
-#include "cufft_check.hpp"
 #include "filter.hpp"
 
 int main() {

@@ -5,7 +5,7 @@
 // more is a batch: the host multiplies its pairs one after the other, the device has one thread per pair. One matrix
 // beside a batch takes part in every product.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_generalised_product/cuda_generalised_product.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_generalised_product/cuda_generalised_product.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product
 // Run:     cuda_generalised_product [--pairs N] [--rows N]
 
 #include <string>

@@ -1,14 +1,14 @@
 // Many small products, measured: a thread per pair of matrices, or per number of the results
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_generalised_product/cuda_generalised_product_bench.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_generalised_product/cuda_generalised_product_bench.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product_bench
 // Run:     cuda_generalised_product_bench [--pairs N] [--rounds N]
 
 #include <algorithm>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_timer.hpp"
 #include "pairs.cuh"
 
 namespace {

@@ -4,15 +4,15 @@
 // the second and the third product are made of what lies behind it. Here threes lie behind it, in memory that belongs
 // to the program. No call fails.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_generalised_product/cuda_generalised_product_one_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product_one_matrix
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_generalised_product/cuda_generalised_product_one_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product_one_matrix
 // Run:     cuda_generalised_product_one_matrix
 // Symptom: exit 1, prints "1 of 3 products is right"
 
 #include <algorithm>
 
 #include "batch.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void multiply_pairs(const long long* a, const long long* b, long long* c) {
   const unsigned i = threadIdx.x, start = 4 * i;                      // where matrix i begins

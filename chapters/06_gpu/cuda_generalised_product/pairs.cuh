@@ -2,7 +2,7 @@
 #pragma once
 
 #include "batch.hpp"
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// One thread per pair runs the function that the host runs in a loop.
 __global__ void multiply_pairs(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {

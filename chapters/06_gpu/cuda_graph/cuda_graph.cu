@@ -4,7 +4,7 @@
 // them. Launched one by one, they cost the host a call each. Recorded as a graph, all of them are started by one call,
 // and the graph can be launched again with other numbers in the same memory.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_graph/cuda_graph.cu common/cookbook/*.cpp -lfmt -o cuda_graph
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_graph/cuda_graph.cu common/cookbook/*.cpp -lfmt -o cuda_graph
 // Run:     cuda_graph [--count N] [--kernels N]
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
 #include "graph.hpp"
 #include "steps.cuh"
 

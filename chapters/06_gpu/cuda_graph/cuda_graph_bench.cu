@@ -1,6 +1,6 @@
 // CUDA graph, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_graph/cuda_graph_bench.cu common/cookbook/*.cpp -lfmt -o cuda_graph_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_graph/cuda_graph_bench.cu common/cookbook/*.cpp -lfmt -o cuda_graph_bench
 // Run:     cuda_graph_bench [--count N] [--kernels N] [--rounds N]
 
 #include <cstdint>
@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "graph.hpp"
 #include "steps.cuh"
 

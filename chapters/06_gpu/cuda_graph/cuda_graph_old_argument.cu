@@ -4,14 +4,14 @@
 // factor to 3 and launches the graph again. The kernel still multiplies by 2: its arguments were copied while it was
 // recorded.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_graph/cuda_graph_old_argument.cu common/cookbook/*.cpp -lfmt -o cuda_graph_old_argument
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_graph/cuda_graph_old_argument.cu common/cookbook/*.cpp -lfmt -o cuda_graph_old_argument
 // Run:     cuda_graph_old_argument
 // Symptom: exit 1, prints "the factor is 3, the graph has multiplied by 2"
 
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_memory.hpp"
 #include "graph.hpp"
 
 __global__ void multiply(int* number, int factor) { *number *= factor; }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 class Graph {
  public:
@@ -11,7 +11,7 @@ class Graph {
   template <typename Queue>
   Graph(cudaStream_t stream, Queue queue) {
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    queue();
+    record(stream, queue);
     CUDA_CHECK(cudaStreamEndCapture(stream, &recorded_));
     CUDA_CHECK(cudaGraphInstantiate(&ready_, recorded_, 0));  // checks it and prepares it for the device
   }
@@ -33,6 +33,19 @@ class Graph {
   }
 
  private:
+  /// Calls queue(), which may throw: then the stream must not go on recording.
+  template <typename Queue>
+  static void record(cudaStream_t stream, Queue& queue) {
+    try {
+      queue();
+    } catch (...) {
+      cudaGraph_t unfinished = nullptr;
+      cudaStreamEndCapture(stream, &unfinished);
+      if (unfinished != nullptr) cudaGraphDestroy(unfinished);
+      throw;
+    }
+  }
+
   cudaGraph_t recorded_ = nullptr;
   cudaGraphExec_t ready_ = nullptr;
 };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Step number `step` with each of the numbers. The steps give another result in another order.
 inline __global__ void take_step(std::uint32_t* numbers, int count, std::uint32_t step) {

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "mandelbrot.hpp"
 #include "write_png.hpp"
 

@@ -1,6 +1,6 @@
 // Mandelbrot set on the processor, for the bench
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_mandelbrot_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_mandelbrot_bench
 // Run:     cuda_mandelbrot_bench
 
 #include "cuda_mandelbrot_bench.hpp"

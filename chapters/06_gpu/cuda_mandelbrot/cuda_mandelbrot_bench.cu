@@ -1,6 +1,6 @@
 // Mandelbrot set on a GPU, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_mandelbrot_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Xcompiler=-march=native -Icommon chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -o cuda_mandelbrot_bench
 // Run:     cuda_mandelbrot_bench [--columns N] [--limit N] [--rounds N]
 
 #include <algorithm>
@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
 #include "cuda_mandelbrot_bench.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "mandelbrot.hpp"
 
 namespace {
@@ -135,9 +133,7 @@ int main(int argc, char** argv) {
   draw_by_tbb(small, by_simd.data(), draw_simd, threads);
   checks.that("processor, the same steps with and without vectors", by_scalar == by_simd);
 
-  int multiprocessors = 0;
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-  const int limit_blocks = multiprocessors * limit_blocks_per_multiprocessor;
+  const int limit_blocks = gpu::multiprocessors() * limit_blocks_per_multiprocessor;
   gpu::DeviceArray<float> sums(static_cast<std::size_t>(limit_blocks) * limit_threads);
   const double all_steps = steps_of(expected, limit), small_steps = steps_of(by_simd, limit);
   const double steps_of_limit = static_cast<double>(sums.size()) * limit_steps;

@@ -4,16 +4,15 @@
 // 1536 x 1024. No call fails; the other pixels are never written. This program has set them to 255 before, which is no
 // possible value.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_no_stride.cu common/cookbook/*.cpp -lfmt -o cuda_mandelbrot_no_stride
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_mandelbrot/cuda_mandelbrot_no_stride.cu common/cookbook/*.cpp -lfmt -o cuda_mandelbrot_no_stride
 // Run:     cuda_mandelbrot_no_stride
 // Symptom: exit 1, prints "1441792 of 1572864 pixels were never written"
 
 #include <algorithm>
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "mandelbrot.hpp"
 
 __global__ void draw(unsigned char* picture) {

@@ -5,7 +5,7 @@
 // part after the other from its left neighbour, by copies from device to device. Several workers can share a device, so
 // the program runs with one GPU, too.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_many_gpus/cuda_many_gpus.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus
 // Run:     cuda_many_gpus [--workers N] [--count N]
 
 #include <vector>

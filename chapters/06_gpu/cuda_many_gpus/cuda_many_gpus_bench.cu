@@ -1,6 +1,6 @@
 // Sum over several GPUs, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_many_gpus/cuda_many_gpus_bench.cu common/cookbook/*.cpp -lnccl -lfmt -o cuda_many_gpus_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus_bench.cu common/cookbook/*.cpp -lnccl -lfmt -o cuda_many_gpus_bench
 // Run:     cuda_many_gpus_bench [--count N] [--rounds N]
 
 #include <nccl.h>
@@ -17,13 +17,6 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "ring.cuh"
-
-#define NCCL_CHECK(call)                                                     \
-  do {                                                                       \
-    if (const ncclResult_t result = (call); result != ncclSuccess) {         \
-      ::gpu::refused(#call, ncclGetErrorString(result), __FILE__, __LINE__); \
-    }                                                                        \
-  } while (false)
 
 namespace {
 

@@ -3,7 +3,7 @@
 // Worker 0 fills its array, which takes a while; worker 1 copies it. Each has a stream of its own. The copy stands in
 // the program after the kernel, but in another stream, so it does not wait for it. Worker 1 gets what was there before.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_many_gpus/cuda_many_gpus_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus_no_wait
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus_no_wait
 // Run:     cuda_many_gpus_no_wait
 // Symptom: exit 1, prints "worker 1 received 0, worker 0 has 1"
 

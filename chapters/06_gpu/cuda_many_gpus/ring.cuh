@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Makes a device the one that the following calls of this thread are for, and returns it.
 inline int use_device(int device) {

@@ -4,7 +4,7 @@
 // two are 5 x 5. Six of the 25 elements are not quite those of the processor: the GPU multiplies and adds in one
 // instruction, which rounds once where the processor rounds twice. With one rounding, the processor gets the same bits.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_matrix_product/cuda_matrix_product.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_matrix_product/cuda_matrix_product.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product
 // Run:     cuda_matrix_product [--width N]
 
 #include <algorithm>
@@ -12,10 +12,9 @@
 
 #include "book_matrices.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "sequential_product.hpp"
 
 namespace {
@@ -38,12 +37,6 @@ Matrix product_on_device(const Matrix& a, const Matrix& b, int width) {
   product<<<blocks, threads>>>(device_a.data(), device_b.data(), device_c.data(), width);
   CUDA_CHECK(cudaGetLastError());
   return device_c.to_host();
-}
-
-Matrix random_matrix(int width, unsigned seed) {
-  Matrix matrix(std::size_t(width) * width);
-  for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return matrix;
 }
 
 /// Prints 5 x 5 elements with all digits that a float has.
@@ -77,7 +70,7 @@ int main(int argc, char** argv) {
   print("product on the GPU:", c);
   print("processor with two roundings, minus GPU:", difference);
 
-  const Matrix a = random_matrix(width, 1), b = random_matrix(width, 2);
+  const Matrix a = gpu::random_numbers(1, width * width), b = gpu::random_numbers(2, width * width);
   checks.equal(fmt::format("GPU, {} x {}, elements that differ from the processor's with one rounding", width, width),
                different(product_on_device(a, b, width), sequential_product(a, b, width, one_rounding)), 0);
   return checks.exit_code();

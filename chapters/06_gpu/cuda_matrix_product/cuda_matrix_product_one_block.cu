@@ -4,7 +4,7 @@
 // 1024 threads; 33 x 33 are 1089. The launch is refused, but a launch returns nothing, and this program does not ask
 // cudaGetLastError(). The copy that follows succeeds, and brings what was in the memory before.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_matrix_product/cuda_matrix_product_one_block.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product_one_block
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_matrix_product/cuda_matrix_product_one_block.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product_one_block
 // Run:     cuda_matrix_product_one_block
 // Symptom: exit 1, prints "1089 of 1089 elements were not computed"
 
@@ -12,9 +12,8 @@
 #include <cmath>
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void product(const float* a, const float* b, float* c, int width) {
   const int row = threadIdx.y, column = threadIdx.x;  // wrong: without blockIdx there is one block only

@@ -4,16 +4,15 @@
 // shape is in constant memory, a thread's element is in a register, and the threads of a block exchange their elements
 // through shared memory (transpose.cuh). At last the kernel works on memory of the host, without any copy.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
 // Run:     cuda_memory_kinds [--rows N] [--columns N]
 
 #include <algorithm>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "transpose.cuh"
 
 namespace {
@@ -79,8 +78,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  std::vector<float> in(std::size_t(matrix_shape.rows) * matrix_shape.columns);
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = gpu::random_number(1, static_cast<unsigned>(i));
+  const std::vector<float> in = gpu::random_numbers(1, std::size_t(matrix_shape.rows) * matrix_shape.columns);
   CUDA_CHECK(cudaMemcpyToSymbol(shape, &matrix_shape, sizeof(matrix_shape)));
 
   cookbook::Checks checks;

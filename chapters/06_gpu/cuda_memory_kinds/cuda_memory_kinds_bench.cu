@@ -3,32 +3,21 @@
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_memory_kinds_bench
 // Run:     cuda_memory_kinds_bench [--tiles N] [--rounds N]
 
+#include <cublas_v2.h>
+
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cublas_check.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "transpose.cuh"
 #include "transpose_wide.cuh"
 
 namespace {
-
-/// Four times four floats per thread, as transpose_wide(), but each to where it came from. One block per 4096 floats.
-__global__ void __launch_bounds__(wide_threads) copy_wide(const float4* in, float4* out) {
-  const std::size_t first = std::size_t(blockIdx.x) * 4 * wide_threads + threadIdx.x;
-  float4 four[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) four[i] = __ldcs(in + first + i * wide_threads);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) __stcs(out + first + i * wide_threads, four[i]);
-}
 
 __global__ void count_wrong(const float* in, const float* out, unsigned n, bool transposed, unsigned long long* wrong) {
   const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;

@@ -4,14 +4,14 @@
 // for the kernel, and a launch does not wait. The host looks at once, and finds what was there before. The kernel here
 // takes 50 million clock cycles, so that this happens in every run.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds_no_wait
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds_no_wait
 // Run:     cuda_memory_kinds_no_wait
 // Symptom: exit 1, prints "256 of 256 results were not there yet"
 
 #include <algorithm>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
 
 __global__ void square(int* results) {
   const long long start = clock64();

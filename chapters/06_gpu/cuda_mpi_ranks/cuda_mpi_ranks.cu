@@ -4,7 +4,7 @@
 // MPI library that knows CUDA takes the device's pointers. With any other the ranks copy to the host, reduce there, and
 // copy back. The program asks the library, and says which of the two it does.
 //
-// Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks
+// Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks
 // Run:     mpirun -n 2 cuda_mpi_ranks [--count N] [--staged]
 
 #include "cookbook/mpi.hpp"
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 

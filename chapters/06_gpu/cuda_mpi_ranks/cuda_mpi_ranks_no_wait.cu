@@ -3,12 +3,12 @@
 // Rank 0 starts a kernel and queues the copy of its result to the host, and then sends the result to rank 1. Kernel and
 // copy are still under way, and MPI knows nothing of streams: it sends what is in the host's memory now.
 //
-// Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks_no_wait
+// Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks_no_wait
 // Run:     mpirun -n 2 cuda_mpi_ranks_no_wait
 // Symptom: exit 1, prints "rank 1 received 0, rank 0 had computed 42"
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/mpi.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void compute_for_long(int* result) {
   const long long start = clock64();

@@ -4,7 +4,7 @@
 // one call. The device interface is called inside a kernel: each thread makes the numbers that it needs, uses them, and
 // stores none. The first is shown by 100,000 numbers and their statistics, the second by an estimate of pi.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_random/cuda_random.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_random/cuda_random.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random
 // Run:     cuda_random [--count N] [--seed N] [--blocks N]
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Random numbers on a GPU, measured: stored in memory, or used where they are made
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_random/cuda_random_bench.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_random/cuda_random_bench.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random_bench
 // Run:     cuda_random_bench [--count N] [--rounds N]
 
 #include <curand_kernel.h>
@@ -9,9 +9,9 @@
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_timer.hpp"
 #include "uniform.hpp"
 
 namespace {
@@ -98,9 +98,7 @@ int main(int argc, char** argv) {
   gpu::DeviceArray<float> numbers(fours * 4);
   gpu::DeviceArray<unsigned long long> hits(1);
   auto* as_fours = reinterpret_cast<float4*>(numbers.data());
-  int processors = 0, device = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  const int blocks = 8 * gpu::multiprocessors();
   Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10), xorwow(CURAND_RNG_PSEUDO_XORWOW);
 
   const auto write = [&] {
@@ -108,7 +106,7 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
   };
   const auto count_stored = [&] {
-    use_stored<<<8 * processors, threads>>>(as_fours, fours, hits.data());
+    use_stored<<<blocks, threads>>>(as_fours, fours, hits.data());
     CUDA_CHECK(cudaGetLastError());
   };
   const auto store_then_use = [&] {
@@ -116,7 +114,7 @@ int main(int argc, char** argv) {
     count_stored();
   };
   const auto in_place = [&] {
-    use_in_place<<<8 * processors, threads>>>(1, fours, hits.data());
+    use_in_place<<<blocks, threads>>>(1, fours, hits.data());
     CUDA_CHECK(cudaGetLastError());
   };
 

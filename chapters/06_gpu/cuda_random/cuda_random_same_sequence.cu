@@ -3,7 +3,7 @@
 // A generator with the same seed gives the same numbers; that is what a seed is for. Here each of 1024 threads has a
 // generator of its own, but all of them have the same seed and begin at the same place of the same sequence.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_random/cuda_random_same_sequence.cu common/cookbook/*.cpp -lfmt -o cuda_random_same_sequence
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_random/cuda_random_same_sequence.cu common/cookbook/*.cpp -lfmt -o cuda_random_same_sequence
 // Run:     cuda_random_same_sequence
 // Symptom: exit 1, prints "different numbers: 1, threads: 1024"
 
@@ -11,7 +11,7 @@
 
 #include <set>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 __global__ void one_number_each(float* numbers) {
   const int me = blockIdx.x * blockDim.x + threadIdx.x;

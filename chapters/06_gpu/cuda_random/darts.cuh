@@ -3,7 +3,7 @@
 
 #include <curand_kernel.h>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Counts the points that lie within a quarter of a circle with radius 1. Point i is made of the numbers 2i and 2i + 1
 /// of the sequence, whichever thread makes it; so the result depends on nothing but the seed and the number of points.

@@ -3,14 +3,7 @@
 
 #include <curand.h>
 
-#include "cuda_memory.hpp"
-
-/// Stands around every call of cuRAND: a call that is refused ends the program with exit code 3.
-#define CURAND_CHECK(call) check_curand((call), #call, __FILE__, __LINE__)
-
-inline void check_curand(curandStatus_t status, std::string_view call, std::string_view file, int line) {
-  if (status != CURAND_STATUS_SUCCESS) gpu::refused(call, fmt::format("status {}", int{status}), file, line);
-}
+#include "cookbook/cuda.hpp"
 
 /// The first `count` numbers of cuRAND's generator XORWOW, above 0 and at most 1.
 inline std::vector<double> uniform_numbers(unsigned seed, int count) {

@@ -6,7 +6,7 @@
 // threads of a warp, the warps of a block, the blocks of the grid. Any operation will do whose values may be combined
 // in any order.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
 // Run:     cuda_reduction [--count N] [--warps N]
 
 #include <limits>
@@ -65,9 +65,7 @@ int main(int argc, char** argv) {
 
   // Floats are rounded at each addition, so another order of the additions would give other bits. Here it never
   // changes.
-  std::vector<float> random(count);
-  for (int i = 0; i < count; ++i) random[i] = gpu::random_number(4, i);
-  const gpu::DeviceArray<float> floats(random);
+  const gpu::DeviceArray<float> floats(gpu::random_numbers(4, count));
   std::set<float> sums;
   for (int run = 0; run < 20; ++run) sums.insert(reduced(floats, Sum{}, 0.0F, warps));
   checks.equal("different sums of random floats in 20 runs", sums.size(), 1U);

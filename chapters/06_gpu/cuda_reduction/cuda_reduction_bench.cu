@@ -11,13 +11,17 @@
 #include <set>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "fast_sum.cuh"
+#include "reduce.cuh"
 
 namespace {
+
+struct Add {
+  __host__ __device__ float operator()(float a, float b) const { return a + b; }
+};
 
 /// The limit: reads all values in the same manner, and does next to nothing with them.
 __global__ void read_all(const float4* values, std::size_t fours, float* never) {
@@ -37,7 +41,13 @@ __global__ void read_all(const float4* values, std::size_t fours, float* never) 
 class Ways {
  public:
   explicit Ways(int count)
-      : count_(count), of_block_(lesson_blocks), of_lesson_(1), of_cub_(1), never_(1), finished_(1) {
+      : count_(count),
+        lesson_blocks_(8 * gpu::multiprocessors()),
+        of_block_(lesson_blocks_),
+        of_lesson_(1),
+        of_cub_(1),
+        never_(1),
+        finished_(1) {
     std::size_t bytes = 0;
     const float* none = nullptr;
     CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, none, of_cub_.data(), count_));
@@ -52,8 +62,8 @@ class Ways {
   }
   void lesson(const float* values, cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(finished_.data(), 0, sizeof(unsigned), stream));
-    reduce<<<lesson_blocks, 256, 0, stream>>>(values, count_, Add{}, 0.0F, of_block_.data(), finished_.data(),
-                                              of_lesson_.data());
+    reduce<<<lesson_blocks_, 256, 0, stream>>>(values, count_, Add{}, 0.0F, of_block_.data(), finished_.data(),
+                                               of_lesson_.data());
     CUDA_CHECK(cudaGetLastError());
   }
   void fast(const float* values, cudaStream_t stream) { fast_.start(values, count_, stream); }
@@ -71,9 +81,7 @@ class Ways {
   }
 
  private:
-  static constexpr int lesson_blocks = 1'056;  ///< eight for each multiprocessor of an H200
-
-  int count_;
+  int count_, lesson_blocks_;
   gpu::DeviceArray<float> of_block_, of_lesson_, of_cub_, never_;
   gpu::DeviceArray<unsigned> finished_;
   FastSum fast_;

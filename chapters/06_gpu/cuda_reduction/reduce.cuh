@@ -3,7 +3,7 @@
 
 #include <cuda/atomic>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 constexpr unsigned whole_warp = 0xFFFFFFFF;  ///< a mask with one bit for each of the 32 threads of a warp
 
@@ -54,11 +54,11 @@ __global__ void reduce(const Value* values, int count, Operation operation, Valu
 }
 
 /// Reduces `values` with blocks of `warps` warps. The operation has to be associative and commutative, and
-/// operation(neutral, a) has to be a. The result of no values is `neutral`. The order of the operations depends on the
-/// number of values and on `warps` alone.
+/// operation(neutral, a) has to be a. The result of no values is `neutral`. The order of the operations is the same in
+/// every run: it depends on the number of values, on `warps`, and on how many multiprocessors the device has.
 template <typename Value, typename Operation>
 Value reduced(const gpu::DeviceArray<Value>& values, Operation operation, Value neutral, int warps) {
-  const int blocks = 264;  // any number will do; this is two per multiprocessor of an H200
+  const int blocks = 2 * gpu::multiprocessors();  // any number will do
   gpu::DeviceArray<Value> of_block(blocks), result(1);
   gpu::DeviceArray<unsigned> finished(1);
   finished.zero();

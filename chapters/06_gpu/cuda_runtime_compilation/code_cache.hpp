@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "cuda_runtime_kernel.hpp"
+#include "cookbook/nvrtc.hpp"
 
-/// Compiles `text` into machine code for an architecture such as "sm_90". Throws gpu::CompileError, whose
-/// messages call the text `name`.
+/// Compiles `text` into machine code for an architecture such as "sm_90", or into PTX for one such as "compute_90".
+/// Throws gpu::CompileError, whose messages call the text `name`.
 inline std::string compile(const std::string& text, const std::string& name, const std::string& architecture) {
   nvrtcProgram program;
   NVRTC_CHECK(nvrtcCreateProgram(&program, text.c_str(), name.c_str(), 0, nullptr, nullptr));
@@ -22,9 +22,10 @@ inline std::string compile(const std::string& text, const std::string& name, con
   log.resize(size);
   NVRTC_CHECK(nvrtcGetProgramLog(program, log.data()));
   if (result == NVRTC_SUCCESS) {
-    NVRTC_CHECK(nvrtcGetCUBINSize(program, &size));
+    const bool machine_code = architecture.starts_with("sm_");
+    NVRTC_CHECK(machine_code ? nvrtcGetCUBINSize(program, &size) : nvrtcGetPTXSize(program, &size));
     code.resize(size);
-    NVRTC_CHECK(nvrtcGetCUBIN(program, code.data()));
+    NVRTC_CHECK(machine_code ? nvrtcGetCUBIN(program, code.data()) : nvrtcGetPTX(program, code.data()));
   }
   NVRTC_CHECK(nvrtcDestroyProgram(&program));
 
@@ -33,7 +34,7 @@ inline std::string compile(const std::string& text, const std::string& name, con
   return code;
 }
 
-/// Machine code, kept under its text and its architecture, so that each text is compiled once.
+/// What was compiled, kept under its text and its architecture, so that each text is compiled once.
 class CodeCache {
  public:
   /// Throws gpu::CompileError, and then keeps nothing.

@@ -5,7 +5,7 @@
 // same text takes the code from a cache. For a text with a mistake the compiler names the line, and the program goes
 // on. The program itself needs no CUDA compiler: this is plain C++.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation
 // Run:     cuda_runtime_compilation [--count N]
 
 #include <string>
@@ -13,9 +13,9 @@
 
 #include "code_cache.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 
@@ -25,12 +25,6 @@ void multiply(const float* a, const float* b, float* product, int count) {
   if (i < count) product[i] = a[i] * b[i];
 }
 )";
-
-std::vector<float> random_numbers(unsigned seed, int count) {
-  std::vector<float> numbers(count);
-  for (int i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, i);
-  return numbers;
-}
 
 /// Loads the machine code, and multiplies the vectors on the device.
 std::vector<float> multiply(const std::string& code, const std::vector<float>& a, const std::vector<float>& b) {
@@ -88,7 +82,7 @@ int main(int argc, char** argv) {
                R"(multiply.cu(4): error: identifier "prodct" is undefined)");
   if (!device_found) return gpu::without_device(checks);
 
-  const std::vector<float> a = random_numbers(1, count), b = random_numbers(2, count);
+  const std::vector<float> a = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count);
   std::vector<float> expected(count);
   for (int i = 0; i < count; ++i) expected[i] = a[i] * b[i];
   checks.that("every product is the one that the processor computes", multiply(code, a, b) == expected);

@@ -4,7 +4,7 @@
 // gets addresses without types, so no compiler and no call objects. The driver copies 8 bytes: the int, and what lies
 // behind it in memory. Here a 1 lies behind it, so the kernel takes 1000 for 4294968296, and writes behind the end.
 //
-// Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation_wrong_type.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation_wrong_type
+// Compile: nvcc -std=c++20 -O3 -Icommon chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation_wrong_type.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation_wrong_type
 // Run:     cuda_runtime_compilation_wrong_type
 // Symptom: exit 1, prints "24 elements behind the end were overwritten"
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "code_cache.hpp"
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 int main() {
   if (!gpu::device_found()) return gpu::skipped;

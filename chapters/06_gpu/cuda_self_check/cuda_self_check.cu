@@ -4,16 +4,16 @@
 // GPU and looks at the result. So it finds what a list of files does not show: a library that cannot be loaded, a
 // driver that is too old, a GPU for which this program has no code. It says PASSED, or what is missing.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_self_check/cuda_self_check.cu common/cookbook/*.cpp -lfmt -ldl -o cuda_self_check
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_self_check/cuda_self_check.cu common/cookbook/*.cpp -lfmt -ldl -o cuda_self_check
 // Run:     cuda_self_check [--libraries "cublas cufft"]
 
 #include <sstream>
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
 #include "library.hpp"
 
 namespace {
@@ -31,17 +31,20 @@ void check_library(cookbook::Checks& checks, const std::string& name) {
 
 __global__ void answer(int* result) { *result = 42; }
 
-/// Runs the kernel on a device. Returns the first error: each step is tried only if all before it went well.
+/// Runs the kernel on a device. Returns the first error: each step is tried only if all before it went well. The memory
+/// holds another number before, so that a kernel that writes nothing is noticed.
 cudaError_t run_kernel(int device, int& result) {
   int* memory = nullptr;
   cudaError_t error = cudaSetDevice(device);
   if (error == cudaSuccess) error = cudaMalloc(&memory, sizeof(int));
+  if (error == cudaSuccess) error = cudaMemset(memory, 0, sizeof(int));
   if (error == cudaSuccess) {
     answer<<<1, 1>>>(memory);
     error = cudaGetLastError();
   }
   if (error == cudaSuccess) error = cudaMemcpy(&result, memory, sizeof(int), cudaMemcpyDeviceToHost);
-  if (error == cudaSuccess) error = cudaFree(memory);
+  const cudaError_t freed = cudaFree(memory);  // in any case; frees nothing if there is no memory
+  if (error == cudaSuccess) error = freed;
   cudaGetLastError();  // so that the launch on the next device is not blamed for an error of this one
   return error;
 }

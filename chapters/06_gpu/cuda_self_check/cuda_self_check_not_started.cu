@@ -4,12 +4,12 @@
 // block has at most 1024 threads, and the launch asks for 2048. It is refused, so there is nothing to wait for. Only
 // cudaGetLastError() after the launch tells; and the result, if somebody looks at it, is what it was before.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_self_check/cuda_self_check_not_started.cu common/cookbook/*.cpp -lfmt -o cuda_self_check_not_started
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_self_check/cuda_self_check_not_started.cu common/cookbook/*.cpp -lfmt -o cuda_self_check_not_started
 // Run:     cuda_self_check_not_started
 // Symptom: exit 1, prints "the kernel never ran: -1 instead of 42"
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
 
 __global__ void answer(int* result) { *result = 42; }
 

@@ -1,6 +1,6 @@
 // Streams, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams_bench.cu common/cookbook/*.cpp -lfmt -o cuda_streams_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_streams/cuda_streams_bench.cu common/cookbook/*.cpp -lfmt -o cuda_streams_bench
 // Run:     cuda_streams_bench [--count N] [--chunks N] [--steps N] [--rounds N]
 
 #include <algorithm>
@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "overlap.cuh"
 #include "stream.hpp"
 
@@ -42,12 +41,7 @@ int main(int argc, char** argv) {
   std::vector<Stream> streams(std::max(2, stream_count));
   const std::vector<cudaStream_t> one{streams[0]}, many(streams.begin(), streams.begin() + stream_count);
 
-  cudaGraph_t recorded;
-  cudaGraphExec_t graph;
-  CUDA_CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal));
-  queue_chunks(many, buffers, chunks, steps, marks);
-  CUDA_CHECK(cudaStreamEndCapture(streams[0], &recorded));
-  CUDA_CHECK(cudaGraphInstantiate(&graph, recorded, 0));
+  gpu::RecordedWork recorded(streams[0], [&] { queue_chunks(many, buffers, chunks, steps, marks); });
 
   const auto copy_in = [&](cudaStream_t stream, std::uint32_t* to) {
     CUDA_CHECK(cudaMemcpyAsync(to, in.begin(), bytes, cudaMemcpyHostToDevice, stream));
@@ -69,7 +63,7 @@ int main(int argc, char** argv) {
   };
   const auto whole = [&] { queue_chunks(one, buffers, 1, steps, marks); };
   const auto overlapped = [&] { queue_chunks(many, buffers, chunks, steps, marks); };
-  const auto by_graph = [&] { CUDA_CHECK(cudaGraphLaunch(graph, streams[0])); };
+  const auto by_graph = [&] { recorded.launch(streams[0]); };
 
   std::uint32_t a = 1, c = 0;
   for (int step = 0; step < steps; ++step) a *= 1664525, c = c * 1664525 + 1013904223;
@@ -115,8 +109,6 @@ int main(int argc, char** argv) {
   figures.speedup_over("one stream");
   figures.print(checks);
 
-  CUDA_CHECK(cudaGraphExecDestroy(graph));
-  CUDA_CHECK(cudaGraphDestroy(recorded));
   for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
   return checks.exit_code();
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 /// Replaces each number x by 1664525 x + 1013904223, `steps` times: steps of a random number generator.
 inline __global__ void advance(std::uint32_t* numbers, std::size_t count, int steps) {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 /// A queue of the device: what is put into it runs in this order, while the host goes on.
 class Stream {

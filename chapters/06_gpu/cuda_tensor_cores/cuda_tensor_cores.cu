@@ -5,7 +5,7 @@
 // The program shows what that means: the sums are right, and nearly all that is lost is lost when the factors are
 // rounded.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -o cuda_tensor_cores
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -o cuda_tensor_cores
 // Run:     cuda_tensor_cores [--tiles N]
 
 #include <algorithm>
@@ -13,20 +13,13 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "tensor_product.cuh"
 
 namespace {
 
 using Values = std::vector<float>;
-
-Values random_values(int n, unsigned seed) {
-  Values values(std::size_t(n) * n);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return values;
-}
 
 /// The nearest numbers that have 8 binary digits.
 std::vector<bfloat16> shortened(const Values& values) {
@@ -78,7 +71,7 @@ int main(int argc, char** argv) {
   if (!gpu::device_found()) return gpu::skipped;
   const int n = side * tiles;
 
-  const Values a = random_values(n, 1), b = random_values(n, 2);
+  const Values a = gpu::random_numbers(1, n * n), b = gpu::random_numbers(2, n * n);
   const std::vector<bfloat16> short_a = shortened(a), short_b = shortened(b);
   const Values c = product_on_device(short_a, short_b, n);
   const int sums_are_far = far_elements(c, as_floats(short_a), as_floats(short_b), n, 1e-5);

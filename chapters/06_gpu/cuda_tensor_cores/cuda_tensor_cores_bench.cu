@@ -1,7 +1,9 @@
 // Tensor cores, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
 // Run:     cuda_tensor_cores_bench [--largest N] [--rounds N]
+
+#include <cublas_v2.h>
 
 #include <cmath>
 #include <functional>
@@ -9,13 +11,10 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cublas_check.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "tensor_product.cuh"
 #include "tiled_tensor_product.cuh"
 
@@ -66,10 +65,7 @@ __global__ void mma_loop(const bfloat16* a, const bfloat16* b, int n, float* nev
 
 /// Starts mma_loop() on the whole device and returns its number of floating-point operations.
 double start_mma_loop(const bfloat16* a, const bfloat16* b, int n, float* never) {
-  int device = 0, processors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  const int blocks = 2 * processors;
+  const int blocks = 2 * gpu::multiprocessors();
   mma_loop<<<blocks, 32 * mma_warps>>>(a, b, n, never);
   CUDA_CHECK(cudaGetLastError());
   return 2.0 * side * side * side * mma_sums * mma_rounds * mma_warps * blocks;

@@ -3,7 +3,7 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 #include "tensor_product.cuh"
 
 constexpr int tile_rows = 128, tile_columns = 128;  ///< of C, per block

@@ -5,16 +5,15 @@
 // any number of threads handles any number of elements. Every visit to an element is counted, so a wrong index shows as
 // an element with no visit or with two.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_thread_index/cuda_thread_index.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_thread_index/cuda_thread_index.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index
 // Run:     cuda_thread_index [--width N] [--height N] [--depth N]
 
 #include <algorithm>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 

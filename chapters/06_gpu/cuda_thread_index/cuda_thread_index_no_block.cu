@@ -4,16 +4,15 @@
 // there is one block. With four blocks of 256 threads, 1000 elements get no 1000 visits: the first 256 get four each,
 // and the others none.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_thread_index/cuda_thread_index_no_block.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index_no_block
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_thread_index/cuda_thread_index_no_block.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index_no_block
 // Run:     cuda_thread_index_no_block
 // Symptom: exit 1, prints "744 elements without a visit"
 
 #include <algorithm>
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void visit(int* visits, unsigned count) {
   const unsigned i = threadIdx.x;  // missing: blockIdx.x * blockDim.x +

@@ -7,7 +7,7 @@
 //   4. step4_vector_loads.cuh: one instruction loads four numbers.
 //   5. step5_async_copy.cuh: the next tile is copied while the threads compute, so that threads hardly wait for it.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tiled_product/cuda_tiled_product.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product
 // Run:     cuda_tiled_product [--size N]
 
 #include <cmath>
@@ -15,21 +15,14 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 #include "steps.cuh"
 
 namespace {
 
 using Values = std::vector<float>;
-
-Values random_values(int n, unsigned seed) {
-  Values values(std::size_t(n) * n);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return values;
-}
 
 /// Multiplies on the processor, in the order of the device and with its fused multiply-add, which rounds once. Counts
 /// in `far` the elements whose error, against the product in double precision, is above 1e-5 of the sum of the terms'
@@ -75,7 +68,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   int far = 0;
-  const Values a = random_values(n, 1), b = random_values(n, 2), c = product_on_host(a, b, n, far);
+  const Values a = gpu::random_numbers(1, n * n), b = gpu::random_numbers(2, n * n), c = product_on_host(a, b, n, far);
   checks.equal("processor, elements that are far from the exact ones", far, 0);
   if (!gpu::device_found()) return gpu::without_device(checks);
 

@@ -1,17 +1,15 @@
 // Tiled matrix product, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product_bench
 // Run:     cuda_tiled_product_bench [--largest N] [--rounds N]
 
 #include <cmath>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "reference.cuh"
 #include "steps.cuh"
 

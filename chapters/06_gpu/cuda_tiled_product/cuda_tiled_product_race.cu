@@ -4,15 +4,14 @@
 // still reads. Here warp 0 sleeps in every turn, so that the others overtake it and the product is wrong. Without the
 // sleep it may be right for years. NVIDIA's compute-sanitizer --tool racecheck finds the mistake in any run.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_race.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product_race
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_race.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product_race
 // Run:     cuda_tiled_product_race
 // Symptom: exit 1, prints "elements are wrong"
 
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 constexpr int side = 32, n = 256;
 

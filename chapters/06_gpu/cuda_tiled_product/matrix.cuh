@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// n x n floats. In memory the rows and columns are filled up with zeros to a multiple of 256, which every tile of
 /// this recipe divides: a kernel that works in whole tiles then needs no bounds checks, since zeros add nothing to a
@@ -35,7 +34,7 @@ class Matrix {
   /// Makes every element a NaN.
   void poison() { values_.poison(); }
 
-  /// Waits for the kernels started before, and copies the n x n elements.
+  /// Waits for the kernels started before on the default stream, and copies the n x n elements.
   std::vector<float> to_host() const {
     std::vector<float> host(std::size_t(n_) * n_);
     const std::size_t row_bytes = n_ * sizeof(float);

@@ -1,7 +1,9 @@
 /// What the product is measured against: the device's arithmetic, and cuBLAS.
 #pragma once
 
-#include "cublas_check.hpp"
+#include <cublas_v2.h>
+
+#include "cookbook/cuda.hpp"
 #include "matrix.cuh"
 
 /// Rounds of fma_loop(), multiplications and additions of each, and threads of a block.
@@ -23,10 +25,7 @@ __global__ void fma_loop(float x, float y, float* never) {
 
 /// Starts fma_loop() on the whole device and returns its number of floating-point operations.
 inline double start_fma_loop(float* never) {
-  int device = 0, processors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  const int blocks = 8 * processors;
+  const int blocks = 8 * gpu::multiprocessors();
   fma_loop<<<blocks, fma_threads>>>(0.999F, 0.001F, never);
   CUDA_CHECK(cudaGetLastError());
   return 2.0 * fma_rounds * fma_round * fma_threads * blocks;

@@ -6,12 +6,10 @@
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
 #include "four_per_thread.cuh"
 #include "reference.cuh"
 
@@ -56,7 +54,9 @@ int main(int argc, char** argv) {
     add<<<blocks_for(count), block>>>(a.data(), b.data(), sum.data(), count);
     CUDA_CHECK(cudaGetLastError());
   };
-  const auto four_per_thread = [&] { start_add_four_per_thread(a.data(), b.data(), sum.data(), count); };
+  const auto four_per_thread = [&] {
+    start_four_per_thread(cuda::std::plus<float>{}, a.data(), b.data(), sum.data(), count);
+  };
   const auto by_library = [&] { reference::start_add(a.data(), b.data(), sum.data(), count); };
   const auto copy = [&] {
     CUDA_CHECK(cudaMemcpyAsync(sum.data(), a.data(), count * sizeof(float), cudaMemcpyDeviceToDevice));

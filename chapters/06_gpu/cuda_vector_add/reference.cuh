@@ -11,7 +11,7 @@
 #endif
 #include <cuda/std/functional>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 namespace reference {
 

@@ -4,7 +4,7 @@
 // word chooses where that runs: on the processor's cores, or on the GPU, with all copies there and back. Both add with
 // the same rounding, so the result is compared bit by bit with that of a plain loop.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_vectorize/cuda_vectorize.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_vectorize/cuda_vectorize.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize
 // Run:     cuda_vectorize [--target cpu|gpu] [--count N] [--chunk N]
 
 #include <string>
@@ -21,12 +21,6 @@ struct Add {
   __host__ __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-std::vector<float> random_numbers(std::size_t count, unsigned seed) {
-  std::vector<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = gpu::random_number(seed, static_cast<unsigned>(i));
-  return numbers;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,7 +35,7 @@ int main(int argc, char** argv) {
 
   const auto add = vectorize(Add{}, target == "gpu" ? Target::gpu : Target::cpu, chunk);
 
-  const std::vector<float> a = random_numbers(count, 1), b = random_numbers(count, 2);
+  const std::vector<float> a = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count);
   const std::vector<float> sum = add(a, b);
 
   std::size_t wrong = 0;

@@ -18,12 +18,11 @@
 #include <thrust/transform.h>
 #endif
 
-#include "apply_four.cuh"
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cuda_memory.hpp"
-#include "cuda_timer.hpp"
+#include "four_per_thread.cuh"
 #include "vectorize.cuh"
 
 namespace {
@@ -56,7 +55,7 @@ void compare_on_device(cookbook::Checks& checks, int count, int rounds) {
     apply<<<blocks, 256>>>(Add{}, a.data(), b.data(), result.data(), count);
     CUDA_CHECK(cudaGetLastError());
   };
-  const auto four = [&] { start_apply_four(Add{}, a.data(), b.data(), result.data(), count); };
+  const auto four = [&] { start_four_per_thread(Add{}, a.data(), b.data(), result.data(), count); };
 #if CUB_VERSION >= 200800
   const std::string library = "cub::DeviceTransform";
   const auto by_library = [&] {

@@ -4,7 +4,7 @@
 // But each thread of the GPU has a copy of the function, and counts in that copy, so the caller's variable stays 0.
 // On the processor each copy counts for itself as well.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_vectorize/cuda_vectorize_counter.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize_counter
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_vectorize/cuda_vectorize_counter.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize_counter
 // Run:     cuda_vectorize_counter
 // Symptom: exit 1, prints "limited sums: 1000, counted: 0"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cuda_memory.hpp"
+#include "cookbook/cuda.hpp"
 
 /// result[i] = function(a[i], b[i]), one thread per element.
 template <typename Function>

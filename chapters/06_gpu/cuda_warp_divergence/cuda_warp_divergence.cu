@@ -4,17 +4,16 @@
 // sends them different ways, the warp takes these ways one after another. Here 1024 threads go 1, 2, 4 ... 32 ways of
 // equal length, and the device counts its clock cycles: first with all ways in every warp, then with one way per warp.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
 // Run:     cuda_warp_divergence [--steps N]
 
 #include <algorithm>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 namespace {
 

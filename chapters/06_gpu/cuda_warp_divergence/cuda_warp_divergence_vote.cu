@@ -4,15 +4,14 @@
 // collects one bit from each thread, for the threads that __activemask() names: those that happen to be there. Inside
 // the `if` that is only half of the warp, so only half of the numbers are counted. No call fails.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence_vote.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence_vote
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence_vote.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence_vote
 // Run:     cuda_warp_divergence_vote
 // Symptom: exit 1, prints "16 of 32 positive numbers were counted"
 
 #include <vector>
 
+#include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
-#include "cuda_check.hpp"
-#include "cuda_memory.hpp"
 
 __global__ void count_positive(const float* numbers, int* counts) {
   const int thread = threadIdx.x;

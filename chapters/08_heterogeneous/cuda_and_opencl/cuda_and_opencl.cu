@@ -4,7 +4,7 @@
 // macros replace; the two functions of the host, by_cuda and by_opencl, show where the two systems are less alike. Both
 // results must have the same bits. Without a CUDA device, OpenCL is compared with the host alone.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
 // Run:     cuda_and_opencl [--count N] [--device N]
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 #include <numeric>
 #include <random>
 
-#include "check_cuda.hpp"
+#include "cookbook/cuda.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_check.hpp"
 
 #include "kernels.cl"  // last: its macros are meant for the kernels alone
 
@@ -29,16 +29,16 @@ Values by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups)
   const std::size_t bytes = a.size() * sizeof(float);
   Values result(a.size(), std::numeric_limits<float>::quiet_NaN());  // so that an unwritten element is noticed
   float *device_a = nullptr, *device_b = nullptr, *device_result = nullptr;
-  CHECK_CUDA(cudaMalloc(&device_a, bytes));
-  CHECK_CUDA(cudaMalloc(&device_b, bytes));
-  CHECK_CUDA(cudaMalloc(&device_result, bytes));
-  CHECK_CUDA(cudaMemcpy(device_a, a.data(), bytes, cudaMemcpyHostToDevice));
-  CHECK_CUDA(cudaMemcpy(device_b, b.data(), bytes, cudaMemcpyHostToDevice));
-  CHECK_CUDA(cudaMemcpy(device_result, result.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMalloc(&device_a, bytes));
+  CUDA_CHECK(cudaMalloc(&device_b, bytes));
+  CUDA_CHECK(cudaMalloc(&device_result, bytes));
+  CUDA_CHECK(cudaMemcpy(device_a, a.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(device_b, b.data(), bytes, cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaMemcpy(device_result, result.data(), bytes, cudaMemcpyHostToDevice));
   kernel<<<groups, group_items>>>(device_a, device_b, device_result, static_cast<int>(a.size()));
-  CHECK_CUDA(cudaGetLastError());
-  CHECK_CUDA(cudaMemcpy(result.data(), device_result, bytes, cudaMemcpyDeviceToHost));
-  for (float* memory : {device_a, device_b, device_result}) CHECK_CUDA(cudaFree(memory));
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaMemcpy(result.data(), device_result, bytes, cudaMemcpyDeviceToHost));
+  for (float* memory : {device_a, device_b, device_result}) CUDA_CHECK(cudaFree(memory));
   return result;
 }
 
@@ -46,24 +46,24 @@ Values by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups)
 /// number of work-items, in all groups together.
 Values by_opencl(const cl::Device& device, const char* name, const Values& a, const Values& b, int groups) {
   const std::size_t bytes = a.size() * sizeof(float);
-  const cl::Context context = CHECK_CL(cl::Context(device));
-  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));
+  const cl::Context context = CL_CHECK(cl::Context(device));
+  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "kernels.cl")));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, name));
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, name));
 
   Values result(a.size(), std::numeric_limits<float>::quiet_NaN());
   const auto buffer_of = [&](const Values& values) {
-    return CHECK_CL(
+    return CL_CHECK(
         cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<float*>(values.data())));
   };
   const cl::Buffer device_a = buffer_of(a), device_b = buffer_of(b), device_result = buffer_of(result);
-  CHECK_CL(kernel.setArg(0, device_a));
-  CHECK_CL(kernel.setArg(1, device_b));
-  CHECK_CL(kernel.setArg(2, device_result));
-  CHECK_CL(kernel.setArg(3, static_cast<cl_int>(a.size())));
-  CHECK_CL(
+  CL_CHECK(kernel.setArg(0, device_a));
+  CL_CHECK(kernel.setArg(1, device_b));
+  CL_CHECK(kernel.setArg(2, device_result));
+  CL_CHECK(kernel.setArg(3, static_cast<cl_int>(a.size())));
+  CL_CHECK(
       queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * group_items), cl::NDRange(group_items)));
-  CHECK_CL(queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
+  CL_CHECK(queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
   return result;
 }
 
@@ -113,10 +113,10 @@ int main(int argc, char** argv) {
   const double dot = std::accumulate(cl_dot.begin(), cl_dot.begin() + dot_groups, 0.0);
   checks.that("OpenCL's dot product is near the exact one", std::abs(dot - exact) <= 1e-6 * exact);
 
-  if (!cuda_device_found()) return checks.passed() ? opencl::skipped : checks.exit_code();
-  cudaDeviceProp gpu;
-  CHECK_CUDA(cudaGetDeviceProperties(&gpu, 0));
-  cookbook::println("CUDA: {}", gpu.name);
+  if (!gpu::device_found()) return gpu::without_device(checks);
+  cudaDeviceProp properties;
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+  cookbook::println("CUDA: {}", properties.name);
   checks.equal("CUDA and OpenCL, different sums", different(by_cuda(add, a, b, groups), cl_sums, count), 0);
   checks.equal("CUDA and OpenCL, different sums of products",
                different(by_cuda(dot_product, a, b, dot_groups), cl_dot, dot_groups), 0);

@@ -4,7 +4,7 @@
 // device is timed by two clocks. Its own clock gives the time of the kernel alone, by an event; the host's clock gives
 // the time from the launch until the sums are back. All three must compute the same sums to the last bit.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_benchmark/opencl_benchmark.cpp common/cookbook/*.cpp -lfmt -lOpenCL -pthread -o opencl_benchmark
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_benchmark/opencl_benchmark.cpp common/cookbook/*.cpp -lfmt -lOpenCL -pthread -o opencl_benchmark
 // Run:     opencl_benchmark [--count N] [--repeats N] [--device N]
 
 #include <algorithm>
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   cookbook::println("CPU Time: {:.3f} ms", 1e3 * cpu_seconds);
 
   const cookbook::Stopwatch threads;
-  repeated_sum_by_threads(a, b, by_threads, repeats, std::thread::hardware_concurrency());
+  repeated_sum_by_threads(a, b, by_threads, repeats, std::max(1U, std::thread::hardware_concurrency()));
   cookbook::println("CPU Time, all hardware threads: {:.3f} ms", 1e3 * threads.seconds());
 
   sum.run(1, once);  // not timed: the first launch may take longer

@@ -1,6 +1,6 @@
 // Processor and devices, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_benchmark/opencl_benchmark_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -pthread -o opencl_benchmark_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_benchmark/opencl_benchmark_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -pthread -o opencl_benchmark_bench
 // Run:     opencl_benchmark_bench [--count N] [--repeats N] [--rounds N]
 
 #include <algorithm>
@@ -14,9 +14,8 @@
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_check.hpp"
-#include "opencl_timer.hpp"
 #include "repeated_sum.hpp"
 
 namespace {

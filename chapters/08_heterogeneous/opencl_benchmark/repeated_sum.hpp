@@ -5,8 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "opencl_check.hpp"
-#include "opencl_timer.hpp"
+#include "cookbook/opencl.hpp"
 
 using Vector = std::vector<float>;
 
@@ -33,17 +32,17 @@ inline void repeated_sum_by_threads(const Vector& a, const Vector& b, Vector& c,
 class DeviceSum {
  public:
   DeviceSum(const cl::Device& device, const std::string& source, const Vector& a, const Vector& b)
-      : context_(CHECK_CL(cl::Context(device))),
+      : context_(CL_CHECK(cl::Context(device))),
         queue_(opencl::profiling_queue(context_, device)),
-        kernel_(CHECK_CL(cl::Kernel(opencl::build(context_, source), "repeated_sum"))),
+        kernel_(CL_CHECK(cl::Kernel(opencl::build(context_, source), "repeated_sum"))),
         count_(a.size()),
         a_(copy_of(a)),
         b_(copy_of(b)),
-        c_(CHECK_CL(cl::Buffer(context_, CL_MEM_WRITE_ONLY, bytes()))) {
-    CHECK_CL(kernel_.setArg(0, a_));
-    CHECK_CL(kernel_.setArg(1, b_));
-    CHECK_CL(kernel_.setArg(2, c_));
-    CHECK_CL(kernel_.setArg(3, static_cast<cl_uint>(count_)));
+        c_(CL_CHECK(cl::Buffer(context_, CL_MEM_WRITE_ONLY, bytes()))) {
+    CL_CHECK(kernel_.setArg(0, a_));
+    CL_CHECK(kernel_.setArg(1, b_));
+    CL_CHECK(kernel_.setArg(2, c_));
+    CL_CHECK(kernel_.setArg(3, static_cast<cl_uint>(count_)));
   }
 
   std::size_t bytes() const { return count_ * sizeof(float); }
@@ -51,15 +50,15 @@ class DeviceSum {
   /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times.
   cl::Event run(unsigned repeats, Vector& c) {
     cl::Event times;
-    CHECK_CL(kernel_.setArg(4, cl_uint{repeats}));
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &times));
-    CHECK_CL(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
+    CL_CHECK(kernel_.setArg(4, cl_uint{repeats}));
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &times));
+    CL_CHECK(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
     return times;
   }
 
  private:
   cl::Buffer copy_of(const Vector& numbers) const {
-    return CHECK_CL(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(float),
+    return CL_CHECK(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(float),
                                const_cast<float*>(numbers.data())));  // only read from
   }
 

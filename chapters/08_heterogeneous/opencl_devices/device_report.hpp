@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 struct DeviceFacts {
   std::string name;
@@ -16,16 +16,16 @@ struct DeviceFacts {
 };
 
 inline DeviceFacts facts_of(const cl::Device& device) {
-  return {.name = CHECK_CL(device.getInfo<CL_DEVICE_NAME>()),
-          .type = CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()),
-          .clock_mhz = CHECK_CL(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>()),
-          .compute_units = CHECK_CL(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
-          .local_bytes = CHECK_CL(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
-          .constant_bytes = CHECK_CL(device.getInfo<CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE>()),
-          .global_bytes = CHECK_CL(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
-          .buffer_bytes = CHECK_CL(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
-          .group_size = CHECK_CL(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
-          .language = CHECK_CL(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>())};
+  return {.name = CL_CHECK(device.getInfo<CL_DEVICE_NAME>()),
+          .type = CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()),
+          .clock_mhz = CL_CHECK(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>()),
+          .compute_units = CL_CHECK(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
+          .local_bytes = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
+          .constant_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE>()),
+          .global_bytes = CL_CHECK(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
+          .buffer_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
+          .group_size = CL_CHECK(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
+          .language = CL_CHECK(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>())};
 }
 
 /// A number of bytes in GB, MB or KB (powers of 1024) without decimals, in the largest unit that gives at least 1.

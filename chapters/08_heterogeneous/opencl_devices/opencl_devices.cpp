@@ -4,29 +4,29 @@
 // and the processor itself if there is a driver for it. Each device tells its limits, which a kernel has to respect.
 // Every device gets a number; the option --device of the other recipes takes this number.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_devices/opencl_devices.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_devices
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_devices/opencl_devices.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_devices
 // Run:     opencl_devices [--device N]
 
 #include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "device_report.hpp"
-#include "opencl_check.hpp"
 
 namespace {
 
 void print_platform(const cl::Platform& platform) {
   cookbook::println("{}", std::string(60, '='));
-  cookbook::println("Platform - Name: {}", CHECK_CL(platform.getInfo<CL_PLATFORM_NAME>()));
-  cookbook::println("Platform - Vendor: {}", CHECK_CL(platform.getInfo<CL_PLATFORM_VENDOR>()));
-  cookbook::println("Platform - Version: {}", CHECK_CL(platform.getInfo<CL_PLATFORM_VERSION>()));
-  cookbook::println("Platform - Profile: {}", CHECK_CL(platform.getInfo<CL_PLATFORM_PROFILE>()));
+  cookbook::println("Platform - Name: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_NAME>()));
+  cookbook::println("Platform - Vendor: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_VENDOR>()));
+  cookbook::println("Platform - Version: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_VERSION>()));
+  cookbook::println("Platform - Profile: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_PROFILE>()));
 }
 
 bool can_be_used(const cl::Device& device) {
-  return CHECK_CL(device.getInfo<CL_DEVICE_AVAILABLE>()) && CHECK_CL(device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>());
+  return CL_CHECK(device.getInfo<CL_DEVICE_AVAILABLE>()) && CL_CHECK(device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>());
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   for (std::size_t number = 0; number < devices.size(); ++number) {
     usable += can_be_used(devices[number]);
     if (only >= 0 && number != static_cast<std::size_t>(only)) continue;
-    const cl::Platform platform(CHECK_CL(devices[number].getInfo<CL_DEVICE_PLATFORM>()));
+    const cl::Platform platform(CL_CHECK(devices[number].getInfo<CL_DEVICE_PLATFORM>()));
     if (platform() != printed()) print_platform(platform);  // (): the handle of the C interface, a pointer
     printed = platform;
     for (const std::string& line : report(number, facts_of(devices[number]))) cookbook::println("    {}", line);

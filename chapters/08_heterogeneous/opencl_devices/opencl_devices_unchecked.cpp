@@ -4,13 +4,13 @@
 // bits. This program offers 32 bits; the call refuses, nobody looks at its error code, and the variable stays 0. The
 // C++ interface knows the type of each property, and throws an exception when a call fails.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_devices/opencl_devices_unchecked.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_devices_unchecked
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_devices/opencl_devices_unchecked.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_devices_unchecked
 // Run:     opencl_devices_unchecked
 // Symptom: exit 1, prints "global memory: 0 bytes"
 
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 int main() {
   const std::vector<cl::Device> devices = opencl::devices();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 /// Shows the devices and reads the number of one, or takes it from the environment; an empty answer means 0. Ends the
 /// program with exit code 2 if there is no device of this number.

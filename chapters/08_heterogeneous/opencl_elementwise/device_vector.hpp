@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 template <typename T>
 class DeviceVector {
@@ -14,7 +14,7 @@ class DeviceVector {
       : queue_(std::move(queue)),
         size_(numbers.size()),
         buffer_(
-            CHECK_CL(cl::Buffer(CHECK_CL(queue_.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+            CL_CHECK(cl::Buffer(CL_CHECK(queue_.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                 size_ * sizeof(T), const_cast<T*>(numbers.data())))) {}  // only read from
 
   /// The first `size` elements of a buffer that exists. The measurement needs this, to see floats as float4.
@@ -27,7 +27,7 @@ class DeviceVector {
   /// Waits until the queue has done what it was given before, and copies the vector to the host.
   std::vector<T> to_host() const {
     std::vector<T> numbers(size_);
-    CHECK_CL(queue_.enqueueReadBuffer(buffer_, CL_TRUE, 0, size_ * sizeof(T), numbers.data()));
+    CL_CHECK(queue_.enqueueReadBuffer(buffer_, CL_TRUE, 0, size_ * sizeof(T), numbers.data()));
     return numbers;
   }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "cookbook/opencl.hpp"
 #include "device_vector.hpp"
-#include "opencl_check.hpp"
 
 class Elementwise {
  public:
@@ -28,9 +28,9 @@ class Elementwise {
   Elementwise(cl::CommandQueue queue, const std::string& name, const std::string& parameters,
               const std::string& operation)
       : queue_(std::move(queue)) {
-    const cl::Context context = CHECK_CL(queue_.getInfo<CL_QUEUE_CONTEXT>());
+    const cl::Context context = CL_CHECK(queue_.getInfo<CL_QUEUE_CONTEXT>());
     const cl::Program program = opencl::build(context, text(name, parameters, operation));
-    kernel_ = CHECK_CL(cl::Kernel(program, name.c_str()));
+    kernel_ = CL_CHECK(cl::Kernel(program, name.c_str()));
   }
 
   /// Starts the kernel for every index of the vectors among the arguments, and returns its event. Throws
@@ -43,15 +43,15 @@ class Elementwise {
       if constexpr (requires { argument.buffer(); }) {  // it is a DeviceVector
         if (count != 0 && count != argument.size()) throw std::invalid_argument("the vectors differ in length");
         count = argument.size();
-        CHECK_CL(kernel_.setArg(position++, argument.buffer()));
+        CL_CHECK(kernel_.setArg(position++, argument.buffer()));
       } else {
-        CHECK_CL(kernel_.setArg(position++, argument));
+        CL_CHECK(kernel_.setArg(position++, argument));
       }
     };
     (pass(arguments), ...);
-    CHECK_CL(kernel_.setArg(0, count));
+    CL_CHECK(kernel_.setArg(0, count));
     cl::Event event;
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count), cl::NullRange, nullptr, &event));
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count), cl::NullRange, nullptr, &event));
     return event;
   }
 

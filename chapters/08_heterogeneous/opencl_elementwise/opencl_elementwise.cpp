@@ -5,7 +5,7 @@
 // chosen. A mistake in an expression is found only then, so the compiler's message is what one needs to see. The text
 // is made in elementwise.hpp.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise
 // Run:     opencl_elementwise [--operation TEXT] [--device N] [--ask]
 
 #include <string>
@@ -13,9 +13,9 @@
 
 #include "ask_for_device.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "elementwise.hpp"
-#include "opencl_check.hpp"
 
 namespace {
 
@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
   if (opencl::devices().empty()) return opencl::without_device();
   const cl::Device device = *opencl::chosen_device(ask ? ask_for_device() : device_number);
 
-  const cl::Context context = CHECK_CL(cl::Context(device));
-  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));
+  const cl::Context context = CL_CHECK(cl::Context(device));
+  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, device));
   std::vector<cl_int> host_a(count), host_b(count);
   for (int i = 0; i < count; ++i) {
     host_a[i] = (37 * i + 45) % 100;

@@ -1,6 +1,6 @@
 // A kernel from an expression, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise_bench
 // Run:     opencl_elementwise_bench [--count N] [--rounds N] [--device N]
 
 #include <cmath>
@@ -11,10 +11,9 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "elementwise.hpp"
-#include "opencl_check.hpp"
-#include "opencl_timer.hpp"
 
 int main(int argc, char** argv) {
   std::size_t count = std::size_t{1} << 28, device_number = 0;
@@ -30,7 +29,7 @@ int main(int argc, char** argv) {
   count = (count + 3) / 4 * 4;
   const double bytes = static_cast<double>(count) * sizeof(float);
   cookbook::require_memory(8 * bytes, fmt::format("--count {}", count));
-  const cl::Context context = CHECK_CL(cl::Context(*device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
   cl::CommandQueue queue = opencl::profiling_queue(context, *device);
   std::mt19937 engine(1);
   std::vector<float> host_x(count), host_y(count);
@@ -55,7 +54,7 @@ int main(int argc, char** argv) {
       opencl::timed_row("enqueueCopyBuffer", 2 * bytes,
                         [&] {
                           cl::Event event;
-                          CHECK_CL(queue.enqueueCopyBuffer(x.buffer(), c.buffer(), 0, 0, count * sizeof(float), nullptr,
+                          CL_CHECK(queue.enqueueCopyBuffer(x.buffer(), c.buffer(), 0, 0, count * sizeof(float), nullptr,
                                                            &event));
                           return event;
                         }),
@@ -69,7 +68,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   for (std::size_t row = 1; row < rows.size(); ++row) {
-    CHECK_CL(queue.enqueueFillBuffer(c.buffer(), NAN, 0, count * sizeof(float)));
+    CL_CHECK(queue.enqueueFillBuffer(c.buffer(), NAN, 0, count * sizeof(float)));
     rows[row].run();
     const std::vector<float> result = c.to_host();
     std::size_t wrong = 0;

@@ -4,7 +4,7 @@
 // alone. So the kernel takes the bits of the integer 2 for those of a float: 2.8e-45. C++ does not convert the number,
 // since it does not know the kernel's parameters.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise_wrong_type.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise_wrong_type
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_elementwise/opencl_elementwise_wrong_type.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_elementwise_wrong_type
 // Run:     opencl_elementwise_wrong_type
 // Symptom: exit 1, prints "2 times 10 is 0.0"
 
@@ -15,7 +15,7 @@
 int main() {
   const std::vector<cl::Device> devices = opencl::devices();
   if (devices.empty()) return opencl::without_device();
-  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(CHECK_CL(cl::Context(devices[0])), devices[0]));
+  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(CL_CHECK(cl::Context(devices[0])), devices[0]));
   const DeviceVector<cl_float> x(queue, {10});
 
   Elementwise scale(queue, "scale", "float factor, global float* x", "x[i] = factor * x[i]");

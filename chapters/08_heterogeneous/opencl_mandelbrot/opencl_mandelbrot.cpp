@@ -4,16 +4,16 @@
 // in mandelbrot.hpp, which is C++ and OpenCL C at the same time. Every pixel must agree, on any device, and whatever
 // the global range: a work-item goes from pixel to pixel in strides as large as the range.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_mandelbrot/opencl_mandelbrot.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_mandelbrot
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_mandelbrot/opencl_mandelbrot.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_mandelbrot
 // Run:     opencl_mandelbrot [--steps N] [--pgm FILE] [--device N]
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "mandelbrot.hpp"
-#include "opencl_check.hpp"
 #include "write_pgm.hpp"
 
 namespace {
@@ -31,20 +31,20 @@ Picture draw_on_host(int steps) {
 class Painter {
  public:
   explicit Painter(const cl::Device& device)
-      : context_(CHECK_CL(cl::Context(device))), queue_(CHECK_CL(cl::CommandQueue(context_, device))) {
+      : context_(CL_CHECK(cl::Context(device))), queue_(CL_CHECK(cl::CommandQueue(context_, device))) {
     const std::string text = opencl::read_kernels(opencl::beside(__FILE__, "mandelbrot.hpp")) +
                              opencl::read_kernels(opencl::beside(__FILE__, "draw.cl"));
-    kernel_ = CHECK_CL(cl::Kernel(opencl::build(context_, text), "draw"));
+    kernel_ = CL_CHECK(cl::Kernel(opencl::build(context_, text), "draw"));
   }
 
   Picture draw(const cl::NDRange& range, int steps) {
     Picture picture(width * height, 255);  // no possible value, so that a pixel that nobody writes is noticed
     const cl::Buffer buffer =
-        CHECK_CL(cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, picture.size(), picture.data()));
-    CHECK_CL(kernel_.setArg(0, buffer));
-    CHECK_CL(kernel_.setArg(1, steps));
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, range));
-    CHECK_CL(queue_.enqueueReadBuffer(buffer, CL_TRUE, 0, picture.size(), picture.data()));
+        CL_CHECK(cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, picture.size(), picture.data()));
+    CL_CHECK(kernel_.setArg(0, buffer));
+    CL_CHECK(kernel_.setArg(1, steps));
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, range));
+    CL_CHECK(queue_.enqueueReadBuffer(buffer, CL_TRUE, 0, picture.size(), picture.data()));
     return picture;
   }
 

@@ -1,6 +1,6 @@
 // Mandelbrot set in OpenCL, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_mandelbrot/opencl_mandelbrot_bench.cpp common/cookbook/*.cpp -lOpenCL -ltbb -lfmt -o opencl_mandelbrot_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_mandelbrot/opencl_mandelbrot_bench.cpp common/cookbook/*.cpp -lOpenCL -ltbb -lfmt -o opencl_mandelbrot_bench
 // Run:     opencl_mandelbrot_bench [--columns N] [--limit N] [--rounds N] [--device N]
 
 #include <tbb/parallel_for.h>
@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "mandelbrot.hpp"
-#include "opencl_timer.hpp"
 
 namespace {
 
@@ -56,13 +56,13 @@ int main(int argc, char** argv) {
   Picture expected(static_cast<std::size_t>(frame.columns) * frame.rows);
   draw_by_tbb(frame, expected);
 
-  const cl::Context context = CHECK_CL(cl::Context(*device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
   cl::CommandQueue queue = opencl::profiling_queue(context, *device);
   const cl::Program program =
       opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "mandelbrot.hpp")) +
                                  opencl::read_kernels(opencl::beside(__FILE__, "mandelbrot_bench.cl")));
   const std::size_t bytes = expected.size() * sizeof(cl_ushort);
-  const cl::Buffer device_picture = CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
+  const cl::Buffer device_picture = CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
   struct Way {
     const char* name;
     const char* kernel;
@@ -76,42 +76,42 @@ int main(int argc, char** argv) {
                       {"vectors of 16 pixels", "draw_sixteen", 16, 2, 8}};
   const auto start_draw = [&](const Way& way, cl::Kernel& draw) {
     const auto rounded_up = [](std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; };
-    CHECK_CL(draw.setArg(0, device_picture));
-    CHECK_CL(draw.setArg(1, frame.columns));
-    CHECK_CL(draw.setArg(2, frame.rows));
-    CHECK_CL(draw.setArg(3, frame.pitch));
-    CHECK_CL(draw.setArg(4, frame.limit));
+    CL_CHECK(draw.setArg(0, device_picture));
+    CL_CHECK(draw.setArg(1, frame.columns));
+    CL_CHECK(draw.setArg(2, frame.rows));
+    CL_CHECK(draw.setArg(3, frame.pitch));
+    CL_CHECK(draw.setArg(4, frame.limit));
     const std::size_t items_across = (frame.columns + way.pixels - 1) / way.pixels;
     cl::Event done;
-    CHECK_CL(queue.enqueueNDRangeKernel(
+    CL_CHECK(queue.enqueueNDRangeKernel(
         draw, cl::NullRange, cl::NDRange(rounded_up(items_across, way.wide), rounded_up(frame.rows, way.high)),
         cl::NDRange(way.wide, way.high), nullptr, &done));
     return done;
   };
 
   constexpr int limit_steps = 1'024;
-  const std::size_t limit_items = 256 * 32 * CHECK_CL(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
-  const cl::Buffer sums = CHECK_CL(cl::Buffer(context, CL_MEM_WRITE_ONLY, 16 * limit_items * sizeof(float)));
-  cl::Kernel seven = CHECK_CL(cl::Kernel(program, "seven_per_step"));
-  CHECK_CL(seven.setArg(0, sums));
-  CHECK_CL(seven.setArg(1, 0.5F));
-  CHECK_CL(seven.setArg(2, limit_steps));
+  const std::size_t limit_items = 256 * 32 * CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+  const cl::Buffer sums = CL_CHECK(cl::Buffer(context, CL_MEM_WRITE_ONLY, 16 * limit_items * sizeof(float)));
+  cl::Kernel seven = CL_CHECK(cl::Kernel(program, "seven_per_step"));
+  CL_CHECK(seven.setArg(0, sums));
+  CL_CHECK(seven.setArg(1, 0.5F));
+  CL_CHECK(seven.setArg(2, limit_steps));
 
   cookbook::Checks checks;
   const double all_steps = steps_of(expected, limit);
   std::vector<cookbook::Benchmark> rows = {
       opencl::timed_row("7 multiply-adds per step", 16.0 * limit_steps * static_cast<double>(limit_items), [&] {
         cl::Event done;
-        CHECK_CL(queue.enqueueNDRangeKernel(seven, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
+        CL_CHECK(queue.enqueueNDRangeKernel(seven, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
                                             &done));
         return done;
       })};
   for (const Way& way : ways) {
-    auto start = [&, kernel = CHECK_CL(cl::Kernel(program, way.kernel))]() mutable { return start_draw(way, kernel); };
+    auto start = [&, kernel = CL_CHECK(cl::Kernel(program, way.kernel))]() mutable { return start_draw(way, kernel); };
     Picture picture(expected.size(), 0xFFFF);
-    CHECK_CL(queue.enqueueWriteBuffer(device_picture, CL_TRUE, 0, bytes, picture.data()));
+    CL_CHECK(queue.enqueueWriteBuffer(device_picture, CL_TRUE, 0, bytes, picture.data()));
     start();
-    CHECK_CL(queue.enqueueReadBuffer(device_picture, CL_TRUE, 0, bytes, picture.data()));
+    CL_CHECK(queue.enqueueReadBuffer(device_picture, CL_TRUE, 0, bytes, picture.data()));
     checks.that(fmt::format("{}, the same steps as on the host", way.name), picture == expected);
     rows.push_back(opencl::timed_row(way.name, all_steps, start));
   }

@@ -5,7 +5,7 @@
 // memory. Each of the others loads fewer numbers from global memory per multiplication than the first one. The bits of
 // all four are those of the processor's product.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
 // Run:     opencl_matrix_product [--size N] [--device N]
 
 #include <cmath>
@@ -56,16 +56,16 @@ int main(int argc, char** argv) {
   if (!device) return opencl::without_device(checks);
   cookbook::println("on {}", opencl::name_of(*device));
 
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "products.cl")));
   const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b);
   for (const Step& step : steps) {
     Matrix c(a.size(), std::numeric_limits<float>::quiet_NaN());  // so that an element that nobody writes is noticed
     const cl::Buffer device_c = buffer_of(context, c);
-    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, step.kernel));
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, step.kernel));
     start_product(queue, kernel, step, device_a, device_b, device_c, n);
-    CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
     int wrong = 0;
     for (std::size_t i = 0; i < c.size(); ++i) wrong += !(c[i] == expected[i]);  // counts a NaN, too
     checks.equal(fmt::format("{}, elements of {} that differ from the processor's", step.name, c.size()), wrong, 0);

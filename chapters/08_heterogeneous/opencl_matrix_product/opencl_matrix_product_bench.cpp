@@ -1,6 +1,6 @@
 // Matrix product in OpenCL, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product_bench.cpp common/cookbook/*.cpp -lclblast -lOpenCL -lopenblas -lfmt -o opencl_matrix_product_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product_bench.cpp common/cookbook/*.cpp -lclblast -lOpenCL -lopenblas -lfmt -o opencl_matrix_product_bench
 // Run:     opencl_matrix_product_bench [--size N] [--rounds N] [--device N]
 
 #include <cblas.h>
@@ -8,11 +8,11 @@
 #include <cmath>
 
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_timer.hpp"
 #include "products.hpp"
 
-// After opencl_check.hpp, which says which version of OpenCL is meant.
+// After cookbook/opencl.hpp, which says which version of OpenCL is meant.
 #include <clblast.h>
 
 namespace {
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   if (!device) return opencl::without_device();
   cookbook::require_memory(8.0 * n * n * sizeof(float), fmt::format("--size {}", n));
 
-  const cl::Context context = CHECK_CL(cl::Context(*device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
   cl::CommandQueue queue = opencl::profiling_queue(context, *device);
   const cl::Program program =
       opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "products.cl")) +
@@ -57,13 +57,13 @@ int main(int argc, char** argv) {
   const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b),
                    device_c = buffer_of(context, unwritten);
 
-  const std::size_t limit_items = 256 * 64 * CHECK_CL(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
-  const cl::Buffer sums = CHECK_CL(cl::Buffer(context, CL_MEM_WRITE_ONLY, 16 * limit_items * sizeof(float)));
-  cl::Kernel limit = CHECK_CL(cl::Kernel(program, "multiply_add"));
+  const std::size_t limit_items = 256 * 64 * CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+  const cl::Buffer sums = CL_CHECK(cl::Buffer(context, CL_MEM_WRITE_ONLY, 16 * limit_items * sizeof(float)));
+  cl::Kernel limit = CL_CHECK(cl::Kernel(program, "multiply_add"));
   constexpr int limit_steps = 256;
-  CHECK_CL(limit.setArg(0, sums));
-  CHECK_CL(limit.setArg(1, 0.5F));
-  CHECK_CL(limit.setArg(2, limit_steps));
+  CL_CHECK(limit.setArg(0, sums));
+  CL_CHECK(limit.setArg(1, 0.5F));
+  CL_CHECK(limit.setArg(2, limit_steps));
 
   // CLBlast may start several kernels, so its time is that of the whole call, on the host's clock.
   const auto by_clblast = [&] {
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
       cookbook::print_error(fmt::format("clblast::Gemm: status {}", static_cast<int>(status)));
       std::exit(3);
     }
-    CHECK_CL(cl::Event(done).wait());
+    CL_CHECK(cl::Event(done).wait());
   };
   Matrix by_openblas = unwritten;
   const auto on_host = [&] {
@@ -86,21 +86,21 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   const auto check = [&](const std::string& name, auto multiply) {
     Matrix c = unwritten;
-    CHECK_CL(queue.enqueueWriteBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    CL_CHECK(queue.enqueueWriteBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
     multiply();
-    CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
     checks.equal(fmt::format("{}, elements of 1000 that are not right", name), far_from_exact(c, a, b, n), 0);
   };
   const double operations = 2.0 * n * n * n;
   std::vector<cookbook::Benchmark> rows = {
       opencl::timed_row("multiply-add alone", 2.0 * 8 * 16 * limit_steps * static_cast<double>(limit_items), [&] {
         cl::Event done;
-        CHECK_CL(queue.enqueueNDRangeKernel(limit, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
+        CL_CHECK(queue.enqueueNDRangeKernel(limit, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
                                             &done));
         return done;
       })};
   for (const Step& step : steps) {
-    auto start = [&, kernel = CHECK_CL(cl::Kernel(program, step.kernel))]() mutable {
+    auto start = [&, kernel = CL_CHECK(cl::Kernel(program, step.kernel))]() mutable {
       return start_product(queue, kernel, step, device_a, device_b, device_c, n);
     };
     check(step.name, start);

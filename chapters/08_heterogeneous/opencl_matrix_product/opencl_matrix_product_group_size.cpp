@@ -4,7 +4,7 @@
 // quarter of each tile is filled, and the kernel uses all of it. No call fails. With the attribute
 // reqd_work_group_size(16, 16, 1), the call would fail with CL_INVALID_WORK_GROUP_SIZE.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product_group_size.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product_group_size
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product_group_size.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product_group_size
 // Run:     opencl_matrix_product_group_size
 // Symptom: exit 1, prints "elements are wrong"
 
@@ -16,18 +16,18 @@ int main() {
   Matrix c(n * n);
   const auto device = opencl::chosen_device(0);
   if (!device) return opencl::without_device();
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "any_group.cl")));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "tiled"));
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, "tiled"));
 
   const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b), device_c = buffer_of(context, c);
-  CHECK_CL(kernel.setArg(0, device_a));
-  CHECK_CL(kernel.setArg(1, device_b));
-  CHECK_CL(kernel.setArg(2, device_c));
-  CHECK_CL(kernel.setArg(3, cl_int{n}));
-  CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(n, n), cl::NDRange(8, 8)));  // wrong: 16, 16
-  CHECK_CL(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+  CL_CHECK(kernel.setArg(0, device_a));
+  CL_CHECK(kernel.setArg(1, device_b));
+  CL_CHECK(kernel.setArg(2, device_c));
+  CL_CHECK(kernel.setArg(3, cl_int{n}));
+  CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(n, n), cl::NDRange(8, 8)));  // wrong: 16, 16
+  CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
 
   int wrong = 0;
   for (const float element : c) wrong += !(element == n);

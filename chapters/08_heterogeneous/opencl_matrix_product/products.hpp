@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 using Matrix = std::vector<float>;  ///< n x n, row after row: element (row, column) is [row * n + column]
 
@@ -23,14 +23,14 @@ const Step steps[] = {{"step 1: one work-item per element", "naive", 16, 16, 16}
 /// Queues c = a * b; as many work-groups as it takes to cover C.
 inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, const Step& step, const cl::Buffer& a,
                                const cl::Buffer& b, const cl::Buffer& c, int n) {
-  CHECK_CL(kernel.setArg(0, a));
-  CHECK_CL(kernel.setArg(1, b));
-  CHECK_CL(kernel.setArg(2, c));
-  CHECK_CL(kernel.setArg(3, cl_int{n}));
+  CL_CHECK(kernel.setArg(0, a));
+  CL_CHECK(kernel.setArg(1, b));
+  CL_CHECK(kernel.setArg(2, c));
+  CL_CHECK(kernel.setArg(3, cl_int{n}));
   const std::size_t groups_across = (n + step.columns - 1) / step.columns,
                     groups_down = (n + step.rows - 1) / step.rows;
   cl::Event done;
-  CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange,
+  CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange,
                                       cl::NDRange(groups_across * step.items, groups_down * step.items),
                                       cl::NDRange(step.items, step.items), nullptr, &done));
   return done;
@@ -38,7 +38,7 @@ inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, cons
 
 /// A buffer with a copy of the matrix.
 inline cl::Buffer buffer_of(const cl::Context& context, const Matrix& matrix) {
-  return CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, matrix.size() * sizeof(float),
+  return CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, matrix.size() * sizeof(float),
                              const_cast<float*>(matrix.data())));
 }
 

@@ -4,7 +4,7 @@
 // combine their values as a tree in local memory, with a barrier after each level. Groups cannot wait for one another,
 // so each leaves one value, and a second run of the kernel, which begins when the first has ended, combines these.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_reduction/opencl_reduction.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_reduction/opencl_reduction.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction
 // Run:     opencl_reduction [--count N] [--items N] [--device N]
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Reduction in OpenCL, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_reduction/opencl_reduction_bench.cpp common/cookbook/*.cpp -lOpenCL -ltbb -lfmt -o opencl_reduction_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_reduction/opencl_reduction_bench.cpp common/cookbook/*.cpp -lOpenCL -ltbb -lfmt -o opencl_reduction_bench
 // Run:     opencl_reduction_bench [--count N] [--rounds N] [--device N]
 
 #include <tbb/blocked_range.h>
@@ -11,8 +11,8 @@
 #include <random>
 
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_timer.hpp"
 
 namespace {
 
@@ -23,19 +23,19 @@ class Sums {
  public:
   Sums(const cl::Device& device, const std::vector<float>& values)
       : count_(static_cast<cl_uint>(values.size())),
-        context_(CHECK_CL(cl::Context(device))),
+        context_(CL_CHECK(cl::Context(device))),
         queue_(opencl::profiling_queue(context_, device)),
         program_(opencl::build(context_, "#define VALUE float\n#define COMBINE(a, b) (a + b)\n#define NEUTRAL 0\n" +
                                              opencl::read_kernels(opencl::beside(__FILE__, "reduction.cl")) +
                                              opencl::read_kernels(opencl::beside(__FILE__, "reduction_bench.cl")))),
-        reduce_(CHECK_CL(cl::Kernel(program_, "reduce"))),
-        sum_fours_(CHECK_CL(cl::Kernel(program_, "sum_fours"))),
-        read_fours_(CHECK_CL(cl::Kernel(program_, "read_fours"))),
-        groups_(8 * CHECK_CL(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>())),
-        values_(CHECK_CL(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, count_ * sizeof(float),
+        reduce_(CL_CHECK(cl::Kernel(program_, "reduce"))),
+        sum_fours_(CL_CHECK(cl::Kernel(program_, "sum_fours"))),
+        read_fours_(CL_CHECK(cl::Kernel(program_, "read_fours"))),
+        groups_(8 * CL_CHECK(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>())),
+        values_(CL_CHECK(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, count_ * sizeof(float),
                                     const_cast<float*>(values.data())))),
-        of_group_(CHECK_CL(cl::Buffer(context_, CL_MEM_READ_WRITE, groups_ * sizeof(float)))),
-        of_all_(CHECK_CL(cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(float)))) {}
+        of_group_(CL_CHECK(cl::Buffer(context_, CL_MEM_READ_WRITE, groups_ * sizeof(float)))),
+        of_all_(CL_CHECK(cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(float)))) {}
 
   /// Each returns the time of the device in seconds, from the begin of the first kernel to the end of the last.
   double lesson() {
@@ -55,7 +55,7 @@ class Sums {
   /// The last sum.
   float result() {
     float sum = 0;
-    CHECK_CL(queue_.enqueueReadBuffer(of_all_, CL_TRUE, 0, sizeof(sum), &sum));
+    CL_CHECK(queue_.enqueueReadBuffer(of_all_, CL_TRUE, 0, sizeof(sum), &sum));
     return sum;
   }
 
@@ -63,12 +63,12 @@ class Sums {
   template <typename... Arguments>
   void set(cl::Kernel& kernel, const Arguments&... arguments) {
     cl_uint index = 0;
-    (CHECK_CL(kernel.setArg(index++, arguments)), ...);
+    (CL_CHECK(kernel.setArg(index++, arguments)), ...);
   }
 
   cl::Event start(const cl::Kernel& kernel, std::size_t groups) {
     cl::Event done;
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * items), cl::NDRange(items),
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * items), cl::NDRange(items),
                                          nullptr, &done));
     return done;
   }
@@ -79,9 +79,9 @@ class Sums {
   }
 
   static double seconds(const cl::Event& first, const cl::Event& last) {
-    CHECK_CL(last.wait());
-    const cl_ulong begin = CHECK_CL(first.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-    const cl_ulong end = CHECK_CL(last.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+    CL_CHECK(last.wait());
+    const cl_ulong begin = CL_CHECK(first.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+    const cl_ulong end = CL_CHECK(last.getProfilingInfo<CL_PROFILING_COMMAND_END>());
     return static_cast<double>(end - begin) * 1e-9;
   }
 
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
 
   // Neighbouring work-items of a GPU run together, and should load from neighbouring places. A core runs them one after
   // the other, and should load from one place on.
-  const bool pieces = (CHECK_CL(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) != 0;
+  const bool pieces = (CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) != 0;
   const double bytes = static_cast<double>(count) * sizeof(float);
   cookbook::Figures figures(fmt::format("sum of {} floats", count), cookbook::rate("GB/s", 1e9),
                             fmt::format("{}; {}", opencl::name_of(*device), cookbook::machine()));

@@ -4,7 +4,7 @@
 // part, alone and measured. Then each gets a share in proportion to its speed, so that both end at about the same time.
 // A machine with one device divides it into two sub-devices, with half of its cores each.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices
 // Run:     opencl_two_devices [--elements N] [--first N] [--second N]
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // One job, two devices, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_bench.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_bench.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_bench
 // Run:     opencl_two_devices_bench [--elements N] [--times N] [--rounds N] [--first N] [--second N]
 
 #include <limits>

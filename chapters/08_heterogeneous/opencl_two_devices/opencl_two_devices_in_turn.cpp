@@ -4,7 +4,7 @@
 // part. All elements are right, but at any time one of the two devices is idle. The state of the first kernel shows it:
 // it is complete before the second one is queued.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_in_turn.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_in_turn
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_in_turn.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_in_turn
 // Run:     opencl_two_devices_in_turn
 // Symptom: exit 1, prints "the second part was queued when the first was complete"
 
@@ -18,12 +18,12 @@ constexpr std::size_t elements = 100'000, half = elements / 2;
 
 struct Part {
   explicit Part(const cl::Device& device)
-      : context(CHECK_CL(cl::Context(device))),
-        queue(CHECK_CL(cl::CommandQueue(context, device))),
+      : context(CL_CHECK(cl::Context(device))),
+        queue(CL_CHECK(cl::CommandQueue(context, device))),
         program(opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
-        kernel(CHECK_CL(cl::Kernel(program, "iterate"))),
-        buffer(CHECK_CL(cl::Buffer(context, CL_MEM_WRITE_ONLY, half * sizeof(float)))),
-        steps((CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0 ? 10'000'000 : 1'000) {}
+        kernel(CL_CHECK(cl::Kernel(program, "iterate"))),
+        buffer(CL_CHECK(cl::Buffer(context, CL_MEM_WRITE_ONLY, half * sizeof(float)))),
+        steps((CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0 ? 10'000'000 : 1'000) {}
 
   cl::Context context;
   cl::CommandQueue queue;
@@ -35,19 +35,19 @@ struct Part {
 
 /// Starts to compute one half of the elements; does not wait.
 cl::Event start(Part& part, std::size_t first) {
-  CHECK_CL(part.kernel.setArg(0, part.buffer));
-  CHECK_CL(part.kernel.setArg(1, 1.0F / elements));
-  CHECK_CL(part.kernel.setArg(2, part.steps));
+  CL_CHECK(part.kernel.setArg(0, part.buffer));
+  CL_CHECK(part.kernel.setArg(1, 1.0F / elements));
+  CL_CHECK(part.kernel.setArg(2, part.steps));
   cl::Event kernel_done;
-  CHECK_CL(part.queue.enqueueNDRangeKernel(part.kernel, cl::NDRange(first), cl::NDRange(half), cl::NullRange, nullptr,
+  CL_CHECK(part.queue.enqueueNDRangeKernel(part.kernel, cl::NDRange(first), cl::NDRange(half), cl::NullRange, nullptr,
                                            &kernel_done));
-  CHECK_CL(part.queue.flush());
+  CL_CHECK(part.queue.flush());
   return kernel_done;
 }
 
 /// Waits until they are computed, and copies them to `to`.
 void fetch(Part& part, float* to) {
-  CHECK_CL(part.queue.enqueueReadBuffer(part.buffer, CL_TRUE, 0, half * sizeof(float), to));
+  CL_CHECK(part.queue.enqueueReadBuffer(part.buffer, CL_TRUE, 0, half * sizeof(float), to));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ int main() {
   const cl::Event of_first = start(first, 0);
   // wrong: the second part has not been started
   fetch(first, values.data());
-  const bool complete = CHECK_CL(of_first.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>()) == CL_COMPLETE;
+  const bool complete = CL_CHECK(of_first.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>()) == CL_COMPLETE;
   start(second, half);
   fetch(second, values.data() + half);
   if (complete) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cookbook/measure.hpp"
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 /// How many of `elements` the first of two devices should get, so that both end at the same time; at least one for
 /// each. The speeds are in elements per second. Needs two elements or more.
@@ -20,25 +20,25 @@ class Worker {
  public:
   /// For a job of so many elements, each with so many iterations.
   Worker(const cl::Device& device, std::size_t elements, int times)
-      : context_(CHECK_CL(cl::Context(device))),
-        queue_(CHECK_CL(cl::CommandQueue(context_, device))),
+      : context_(CL_CHECK(cl::Context(device))),
+        queue_(CL_CHECK(cl::CommandQueue(context_, device))),
         program_(opencl::build(context_, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
-        kernel_(CHECK_CL(cl::Kernel(program_, "iterate"))),
-        part_(CHECK_CL(cl::Buffer(context_, CL_MEM_WRITE_ONLY, elements * sizeof(float)))) {
-    CHECK_CL(kernel_.setArg(0, part_));
-    CHECK_CL(kernel_.setArg(1, 1 / static_cast<float>(elements)));
-    CHECK_CL(kernel_.setArg(2, times));
+        kernel_(CL_CHECK(cl::Kernel(program_, "iterate"))),
+        part_(CL_CHECK(cl::Buffer(context_, CL_MEM_WRITE_ONLY, elements * sizeof(float)))) {
+    CL_CHECK(kernel_.setArg(0, part_));
+    CL_CHECK(kernel_.setArg(1, 1 / static_cast<float>(elements)));
+    CL_CHECK(kernel_.setArg(2, times));
   }
 
   /// Starts to compute `count` elements from `first` on; does not wait.
   void start(std::size_t first, std::size_t count) {
     count_ = count;
-    CHECK_CL(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
-    CHECK_CL(queue_.flush());  // hands the command to the device now, not when somebody waits for it
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
+    CL_CHECK(queue_.flush());  // hands the command to the device now, not when somebody waits for it
   }
 
   /// Waits until these elements are computed, and copies them to `to`.
-  void fetch(float* to) { CHECK_CL(queue_.enqueueReadBuffer(part_, CL_TRUE, 0, count_ * sizeof(float), to)); }
+  void fetch(float* to) { CL_CHECK(queue_.enqueueReadBuffer(part_, CL_TRUE, 0, count_ * sizeof(float), to)); }
 
   /// Elements per second, copies included, by a trial with the first `count` elements.
   double speed(std::size_t count) {

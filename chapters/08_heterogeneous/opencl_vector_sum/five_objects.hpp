@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 /// Device, context, queue, program, kernel: each one needs those before it.
 struct FiveObjects {
   cl::Device device;                                                     ///< the hardware that runs kernels
   std::string source;                                                    ///< the kernels' text, for the fourth object
-  cl::Context context = CHECK_CL(cl::Context(device));                   ///< devices that share buffers and programs
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));  ///< what the device does, one after another
+  cl::Context context = CL_CHECK(cl::Context(device));                   ///< devices that share buffers and programs
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, device));  ///< what the device does, one after another
   cl::Program program = opencl::build(context, source);                  ///< the kernels, compiled for the device
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "vector_sum"));       ///< one of them, with its arguments
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, "vector_sum"));       ///< one of them, with its arguments
 };
 
 using Vector = std::vector<cl_int>;  ///< cl_int has 32 bits, as the kernel's int
@@ -22,7 +22,7 @@ using Vector = std::vector<cl_int>;  ///< cl_int has 32 bits, as the kernel's in
 /// A buffer with a copy of `numbers`. It belongs to the context; the data go to a device when one needs them.
 inline cl::Buffer buffer_of(const cl::Context& context, cl_mem_flags access, const Vector& numbers) {
   // The constructor takes a pointer to what is not const, but only reads from it here.
-  return CHECK_CL(cl::Buffer(context, access | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(cl_int),
+  return CL_CHECK(cl::Buffer(context, access | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(cl_int),
                              const_cast<cl_int*>(numbers.data())));
 }
 
@@ -39,12 +39,12 @@ inline void sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, V
   const cl::Buffer device_b = buffer_of(five.context, CL_MEM_READ_ONLY, b);
   const cl::Buffer device_sum = buffer_of(five.context, CL_MEM_READ_WRITE, sum);
 
-  CHECK_CL(five.kernel.setArg(0, device_a));
-  CHECK_CL(five.kernel.setArg(1, device_b));
-  CHECK_CL(five.kernel.setArg(2, device_sum));
-  CHECK_CL(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
-  // Not in CHECK_CL: the caller decides what it means that the device refuses the number of work-items.
+  CL_CHECK(five.kernel.setArg(0, device_a));
+  CL_CHECK(five.kernel.setArg(1, device_b));
+  CL_CHECK(five.kernel.setArg(2, device_sum));
+  CL_CHECK(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
+  // Not in CL_CHECK: the caller decides what it means that the device refuses the number of work-items.
   five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(group));
   // The queue keeps the order, so this reads what the kernel has written. CL_TRUE: the host waits until it is done.
-  CHECK_CL(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, sum.size() * sizeof(cl_int), sum.data()));
+  CL_CHECK(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, sum.size() * sizeof(cl_int), sum.data()));
 }

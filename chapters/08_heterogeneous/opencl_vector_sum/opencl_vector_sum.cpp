@@ -5,7 +5,7 @@
 // into buffers, through the kernel, back. The kernel stands in a file of its own, vector_sum.cl, and is compiled while
 // the program runs. The host adds the vectors as well, and every sum must be the same.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum
 // Run:     opencl_vector_sum [--count N] [--group N] [--device N]
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
 #include "five_objects.hpp"
-#include "opencl_check.hpp"
 
 namespace {
 
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
 
   FiveObjects five{*device, opencl::read_kernels(opencl::beside(__FILE__, "vector_sum.cl"))};
   const std::size_t items = work_items(count, group);
-  CHECK_CL(sum_on_device(five, a, b, sum, items, group));
+  CL_CHECK(sum_on_device(five, a, b, sum, items, group));
   cookbook::println("{}", opencl::name_of(five.device));
   cookbook::println("{} work-items in groups of {} for {} elements", items, group, count);
   cookbook::println("element {}: {} + {} = {}", count - 1, a.back(), b.back(), sum[count - 1]);

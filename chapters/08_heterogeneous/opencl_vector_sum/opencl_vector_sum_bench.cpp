@@ -1,6 +1,6 @@
 // Vector sum in OpenCL, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum_bench
 // Run:     opencl_vector_sum_bench [--count N] [--rounds N] [--device N]
 
 #include <optional>
@@ -10,9 +10,8 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_check.hpp"
-#include "opencl_timer.hpp"
 
 int main(int argc, char** argv) {
   std::size_t count = std::size_t{1} << 28, device_number = 0;
@@ -28,43 +27,43 @@ int main(int argc, char** argv) {
   count = (count + 3) / 4 * 4;
   const std::size_t bytes = count * sizeof(cl_int);
   cookbook::require_memory(6.0 * static_cast<double>(bytes), fmt::format("--count {}", count));
-  const cl::Context context = CHECK_CL(cl::Context(*device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
   cl::CommandQueue queue = opencl::profiling_queue(context, *device);
   const cl::Program program =
       opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "vector_sum.cl")) +
                                  opencl::read_kernels(opencl::beside(__FILE__, "vector_sum_bench.cl")));
 
-  const cl::Buffer a = CHECK_CL(cl::Buffer(context, CL_MEM_READ_ONLY, bytes));
-  const cl::Buffer b = CHECK_CL(cl::Buffer(context, CL_MEM_READ_ONLY, bytes));
-  const cl::Buffer sum = CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
+  const cl::Buffer a = CL_CHECK(cl::Buffer(context, CL_MEM_READ_ONLY, bytes));
+  const cl::Buffer b = CL_CHECK(cl::Buffer(context, CL_MEM_READ_ONLY, bytes));
+  const cl::Buffer sum = CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
   std::vector<cl_int> host_a(count), host_b(count), result(count);
   std::mt19937 engine(1);
   for (cl_int& number : host_a) number = static_cast<cl_int>(engine() >> 2);  // so that no sum overflows
   for (cl_int& number : host_b) number = static_cast<cl_int>(engine() >> 2);
-  CHECK_CL(queue.enqueueWriteBuffer(a, CL_TRUE, 0, bytes, host_a.data()));
-  CHECK_CL(queue.enqueueWriteBuffer(b, CL_TRUE, 0, bytes, host_b.data()));
+  CL_CHECK(queue.enqueueWriteBuffer(a, CL_TRUE, 0, bytes, host_a.data()));
+  CL_CHECK(queue.enqueueWriteBuffer(b, CL_TRUE, 0, bytes, host_b.data()));
 
   const auto start = [&](const char* name, std::size_t items) {
-    cl::Kernel kernel = CHECK_CL(cl::Kernel(program, name));
-    CHECK_CL(kernel.setArg(0, a));
-    CHECK_CL(kernel.setArg(1, b));
-    CHECK_CL(kernel.setArg(2, sum));
-    CHECK_CL(kernel.setArg(3, static_cast<cl_uint>(items)));
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, name));
+    CL_CHECK(kernel.setArg(0, a));
+    CL_CHECK(kernel.setArg(1, b));
+    CL_CHECK(kernel.setArg(2, sum));
+    CL_CHECK(kernel.setArg(3, static_cast<cl_uint>(items)));
     cl::Event event;
-    CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(items), cl::NullRange, nullptr, &event));
+    CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(items), cl::NullRange, nullptr, &event));
     return event;
   };
   const auto copy = [&] {
     cl::Event event;
-    CHECK_CL(queue.enqueueCopyBuffer(a, sum, 0, 0, bytes, nullptr, &event));
+    CL_CHECK(queue.enqueueCopyBuffer(a, sum, 0, 0, bytes, nullptr, &event));
     return event;
   };
 
   cookbook::Checks checks;
   const auto check = [&](const char* name, std::size_t items, bool is_sum) {
-    CHECK_CL(queue.enqueueFillBuffer(sum, cl_int{-1}, 0, bytes));
+    CL_CHECK(queue.enqueueFillBuffer(sum, cl_int{-1}, 0, bytes));
     start(name, items);
-    CHECK_CL(queue.enqueueReadBuffer(sum, CL_TRUE, 0, bytes, result.data()));
+    CL_CHECK(queue.enqueueReadBuffer(sum, CL_TRUE, 0, bytes, result.data()));
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < count; ++i) wrong += result[i] != host_a[i] + (is_sum ? host_b[i] : 0);
     checks.equal(fmt::format("wrong results of {}", name), wrong, 0U);

@@ -5,7 +5,7 @@
 // whose parts differ in size is done in groups of every size that the device allows: the results are the same for all.
 // How long the job takes is another matter, which opencl_work_groups_bench measures.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups
 // Run:     opencl_work_groups [--group-columns N] [--group-rows N] [--device N]
 
 #include <optional>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_check.hpp"
 #include "work_groups.hpp"
 
 namespace {
@@ -32,14 +32,14 @@ std::vector<cl_uint> steps_on_host() {
 std::vector<cl_uint> steps_on_device(cl::CommandQueue& queue, cl::Kernel& kernel, std::size_t size) {
   std::vector<cl_uint> numbers(count, 0);
   const std::size_t bytes = count * sizeof(cl_uint);
-  const cl::Buffer result = CHECK_CL(cl::Buffer(CHECK_CL(queue.getInfo<CL_QUEUE_CONTEXT>()),
+  const cl::Buffer result = CL_CHECK(cl::Buffer(CL_CHECK(queue.getInfo<CL_QUEUE_CONTEXT>()),
                                                 CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, numbers.data()));
-  CHECK_CL(kernel.setArg(0, result));
-  CHECK_CL(kernel.setArg(1, count));
-  CHECK_CL(kernel.setArg(2, cl_uint{0}));  // even: 0, so work-item i makes i steps
+  CL_CHECK(kernel.setArg(0, result));
+  CL_CHECK(kernel.setArg(1, count));
+  CL_CHECK(kernel.setArg(2, cl_uint{0}));  // even: 0, so work-item i makes i steps
   const std::size_t groups = (count + size - 1) / size;
-  CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * size), cl::NDRange(size)));
-  CHECK_CL(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
+  CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * size), cl::NDRange(size)));
+  CL_CHECK(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
   return numbers;
 }
 
@@ -57,20 +57,20 @@ int main(int argc, char** argv) {
   const std::optional<cl::Device> device = opencl::chosen_device(device_number);
   if (!device) return opencl::without_device();
 
-  const cl::Context context = CHECK_CL(cl::Context(*device));
-  cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, *device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "work_groups.cl")));
-  cl::Kernel make_steps = CHECK_CL(cl::Kernel(program, "make_steps"));
+  cl::Kernel make_steps = CL_CHECK(cl::Kernel(program, "make_steps"));
 
   // What this device allows for make_steps. Another device or kernel may allow less, so a program asks.
-  const std::size_t largest = CHECK_CL(make_steps.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
+  const std::size_t largest = CL_CHECK(make_steps.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
   const std::size_t multiple =
-      CHECK_CL(make_steps.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(*device));
+      CL_CHECK(make_steps.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(*device));
   cookbook::println("{}", opencl::name_of(*device));
   cookbook::println("compute units: {}, group size: at most {}, best a multiple of {}",
-                    CHECK_CL(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()), largest, multiple);
+                    CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()), largest, multiple);
 
-  const GroupMap map = CHECK_CL(map_on_device(queue, program, range, shape));
+  const GroupMap map = CL_CHECK(map_on_device(queue, program, range, shape));
   for (auto row = map.group.begin(); row != map.group.end(); row += range[0]) {
     cookbook::println("{:2}", fmt::join(row, row + range[0], " "));
   }
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.that("groups and places in two dimensions follow the rule", map == map_by_rule(range, shape));
   checks.that("groups and places in three dimensions follow the rule",
-              CHECK_CL(map_on_device(queue, program, {6, 4, 4}, {3, 2, 1})) == map_by_rule({6, 4, 4}, {3, 2, 1}));
+              CL_CHECK(map_on_device(queue, program, {6, 4, 4}, {3, 2, 1})) == map_by_rule({6, 4, 4}, {3, 2, 1}));
   checks.equal("group sizes that change the result", wrong, 0U);
   return checks.exit_code();
 }

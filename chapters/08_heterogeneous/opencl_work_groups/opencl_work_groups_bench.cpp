@@ -1,6 +1,6 @@
 // Work-groups, measured
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups_bench
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups_bench.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups_bench
 // Run:     opencl_work_groups_bench [--count N] [--rounds N] [--device N]
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
+#include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
-#include "opencl_check.hpp"
-#include "opencl_timer.hpp"
 
 int main(int argc, char** argv) {
   cl_uint count = 1 << 13;
@@ -27,13 +26,13 @@ int main(int argc, char** argv) {
   if (!device) return opencl::without_device();
 
   count = (count + 4095) / 4096 * 4096;
-  const cl::Context context = CHECK_CL(cl::Context(*device));
+  const cl::Context context = CL_CHECK(cl::Context(*device));
   cl::CommandQueue queue = opencl::profiling_queue(context, *device);
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(
       opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "work_groups.cl"))), "make_steps"));
   const std::size_t bytes = count * sizeof(cl_uint);
-  const cl::Buffer result = CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
-  const std::size_t largest = CHECK_CL(kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
+  const cl::Buffer result = CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE, bytes));
+  const std::size_t largest = CL_CHECK(kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
 
   std::vector<cl_uint> expected(count, 1), numbers(count);
   for (cl_uint i = 1; i < count; ++i) expected[i] = expected[i - 1] * 1664525 + 1013904223;
@@ -41,20 +40,20 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   for (const bool even : {true, false}) {
     const auto start = [&, even](const cl::NDRange& group) {
-      CHECK_CL(kernel.setArg(0, result));
-      CHECK_CL(kernel.setArg(1, count));
-      CHECK_CL(kernel.setArg(2, static_cast<cl_uint>(even)));
+      CL_CHECK(kernel.setArg(0, result));
+      CL_CHECK(kernel.setArg(1, count));
+      CL_CHECK(kernel.setArg(2, static_cast<cl_uint>(even)));
       cl::Event event;
-      CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count), group, nullptr, &event));
+      CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count), group, nullptr, &event));
       return event;
     };
     std::vector<cookbook::Benchmark> rows;
     std::size_t wrong = 0;
     const double steps = 0.5 * count * (even ? count : count - 1);
     const auto add_row = [&](const std::string& name, const cl::NDRange& group) {
-      CHECK_CL(queue.enqueueFillBuffer(result, cl_uint{0}, 0, bytes));
+      CL_CHECK(queue.enqueueFillBuffer(result, cl_uint{0}, 0, bytes));
       start(group);
-      CHECK_CL(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
+      CL_CHECK(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
       for (cl_uint i = 0; i < count; ++i) wrong += numbers[i] != expected[even ? count / 2 : i];
       rows.push_back(opencl::timed_row(name, steps, [=] { return start(group); }));
     };

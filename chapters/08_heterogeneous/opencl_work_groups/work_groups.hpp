@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "opencl_check.hpp"
+#include "cookbook/opencl.hpp"
 
 /// Sizes in the dimensions 0, 1 and 2.
 using Shape = std::array<int, 3>;
@@ -20,23 +20,23 @@ struct GroupMap {
 /// The map that the work-items of a device write. Throws cl::Error if the device refuses groups of this shape.
 inline GroupMap map_on_device(cl::CommandQueue& queue, const cl::Program& program, const Shape& range,
                               const Shape& shape) {
-  const cl::Context context = CHECK_CL(queue.getInfo<CL_QUEUE_CONTEXT>());
+  const cl::Context context = CL_CHECK(queue.getInfo<CL_QUEUE_CONTEXT>());
   GroupMap map{std::vector<cl_int>(volume(range), -1), std::vector<cl_int>(volume(range), -1)};
   const std::size_t bytes = map.group.size() * sizeof(cl_int);
   const cl_mem_flags copy = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-  const cl::Buffer group = CHECK_CL(cl::Buffer(context, copy, bytes, map.group.data()));
-  const cl::Buffer item = CHECK_CL(cl::Buffer(context, copy, bytes, map.item.data()));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "where_am_i"));
-  CHECK_CL(kernel.setArg(0, group));
-  CHECK_CL(kernel.setArg(1, item));
+  const cl::Buffer group = CL_CHECK(cl::Buffer(context, copy, bytes, map.group.data()));
+  const cl::Buffer item = CL_CHECK(cl::Buffer(context, copy, bytes, map.item.data()));
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, "where_am_i"));
+  CL_CHECK(kernel.setArg(0, group));
+  CL_CHECK(kernel.setArg(1, item));
   const bool two_dimensions = range[2] == 1 && shape[2] == 1;
   const auto sizes = [&](const Shape& s) {
     return two_dimensions ? cl::NDRange(s[0], s[1]) : cl::NDRange(s[0], s[1], s[2]);
   };
-  // Not in CHECK_CL: the caller decides what it means that the device refuses the shape.
+  // Not in CL_CHECK: the caller decides what it means that the device refuses the shape.
   queue.enqueueNDRangeKernel(kernel, cl::NullRange, sizes(range), sizes(shape));
-  CHECK_CL(queue.enqueueReadBuffer(group, CL_TRUE, 0, bytes, map.group.data()));
-  CHECK_CL(queue.enqueueReadBuffer(item, CL_TRUE, 0, bytes, map.item.data()));
+  CL_CHECK(queue.enqueueReadBuffer(group, CL_TRUE, 0, bytes, map.group.data()));
+  CL_CHECK(queue.enqueueReadBuffer(item, CL_TRUE, 0, bytes, map.item.data()));
   return map;
 }
 

@@ -1,4 +1,5 @@
-/// The tiled transposition for large matrices: four floats per load and per store.
+/// The tiled transposition for large matrices, four floats per load and per store, and a copy to compare it with: for
+/// the measurements of cuda_transpose and cuda_memory_kinds.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,4 +35,14 @@ __global__ void __launch_bounds__(wide_threads) transpose_wide(const float* in, 
     const float4 values = {tile[x][column], tile[x + 1][column], tile[x + 2][column], tile[x + 3][column]};
     __stcs(reinterpret_cast<float4*>(to + std::size_t(16 * i) * rows), values);
   }
+}
+
+/// Four times four floats per thread, as transpose_wide(), but each to where it came from. One block per 4096 floats.
+__global__ void __launch_bounds__(wide_threads) copy_wide(const float4* in, float4* out) {
+  const std::size_t first = std::size_t(blockIdx.x) * 4 * wide_threads + threadIdx.x;
+  float4 four[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) four[i] = __ldcs(in + first + i * wide_threads);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) __stcs(out + first + i * wide_threads, four[i]);
 }

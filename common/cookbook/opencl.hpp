@@ -1,4 +1,4 @@
-/// What every program of this chapter asks of OpenCL: the C++ interface, checked calls, devices, kernels from files.
+/// OpenCL: its C++ interface, checked calls, devices, kernels from files, and time.
 #pragma once
 
 // Kernels and calls of version 1.2, which every driver has. A call that fails throws cl::Error.
@@ -14,14 +14,16 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/print.hpp"
 
 /// Stands around every call of OpenCL and has the call's value. If the call fails, it names the call, the error and the
 /// line on standard error and ends the program with exit code 3.
-#define CHECK_CL(...) ::opencl::check([&]() -> decltype(auto) { return __VA_ARGS__; }, __FILE__, __LINE__)
+#define CL_CHECK(...) ::opencl::check([&]() -> decltype(auto) { return __VA_ARGS__; }, __FILE__, __LINE__)
 
 namespace opencl {
 
@@ -53,7 +55,8 @@ inline std::string error_text(cl_int error) {
   }
 }
 
-[[noreturn]] inline void refused(const cl::Error& error, std::string_view file, int line) {
+/// Ends the program with exit code 3.
+[[noreturn]] inline void exit_with_error(const cl::Error& error, std::string_view file, int line) {
   cookbook::print_error(
       fmt::format("{}: {} ({}:{})", error.what(), error_text(error.err()), file.substr(file.rfind('/') + 1), line));
   std::exit(3);
@@ -64,15 +67,15 @@ decltype(auto) check(Call call, std::string_view file, int line) {
   try {
     return call();
   } catch (const cl::Error& error) {
-    refused(error, file, line);
+    exit_with_error(error, file, line);
   }
 }
 
 /// Platform and device in one line, such as "NVIDIA CUDA, NVIDIA H200".
 inline std::string name_of(const cl::Device& device) {
-  const cl::Platform platform(CHECK_CL(device.getInfo<CL_DEVICE_PLATFORM>()));
-  return fmt::format("{}, {}", CHECK_CL(platform.getInfo<CL_PLATFORM_NAME>()),
-                     CHECK_CL(device.getInfo<CL_DEVICE_NAME>()));
+  const cl::Platform platform(CL_CHECK(device.getInfo<CL_DEVICE_PLATFORM>()));
+  return fmt::format("{}, {}", CL_CHECK(platform.getInfo<CL_PLATFORM_NAME>()),
+                     CL_CHECK(device.getInfo<CL_DEVICE_NAME>()));
 }
 
 /// The devices of all platforms (a platform is an installed driver), GPUs first; none if there is none.
@@ -81,7 +84,7 @@ inline std::vector<cl::Device> devices() {
   try {
     cl::Platform::get(&platforms);
   } catch (const cl::Error& error) {
-    if (error.err() != CL_PLATFORM_NOT_FOUND_KHR) refused(error, __FILE__, __LINE__);
+    if (error.err() != CL_PLATFORM_NOT_FOUND_KHR) exit_with_error(error, __FILE__, __LINE__);
   }
   std::vector<cl::Device> found;
   for (const bool gpu_wanted : {true, false}) {
@@ -90,10 +93,10 @@ inline std::vector<cl::Device> devices() {
       try {
         platform.getDevices(CL_DEVICE_TYPE_ALL, &some);
       } catch (const cl::Error& error) {
-        if (error.err() != CL_DEVICE_NOT_FOUND) refused(error, __FILE__, __LINE__);
+        if (error.err() != CL_DEVICE_NOT_FOUND) exit_with_error(error, __FILE__, __LINE__);
       }
       for (const cl::Device& device : some) {
-        const bool gpu = (CHECK_CL(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
+        const bool gpu = (CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;
         if (gpu == gpu_wanted) found.push_back(device);
       }
     }
@@ -142,19 +145,41 @@ inline std::string read_kernels(const std::string& path) {
   return text.str();
 }
 
-/// Compiles `source` for the context's devices. If it does not compile, shows the compiler's log and ends the program
-/// with exit code 2.
-inline cl::Program build(const cl::Context& context, const std::string& source) {
-  cl::Program program = CHECK_CL(cl::Program(context, source));
+/// Compiles `source` for the context's devices. If it has a mistake, shows the compiler's log and ends the program with
+/// exit code 2; if something else fails, such as a compiler that is not there, names the error and ends it with 3.
+inline cl::Program build(const cl::Context& context, const std::string& source, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+  cl::Program program = CL_CHECK(cl::Program(context, source));
   try {
     program.build("-cl-std=CL1.2");
   } catch (const cl::BuildError& error) {
+    if (error.err() != CL_BUILD_PROGRAM_FAILURE) exit_with_error(error, file, line);
     for (const auto& [device, log] : error.getBuildLog()) {
       cookbook::print_error(fmt::format("the kernels do not compile for {}:\n{}", name_of(device), log));
     }
     std::exit(2);
   }
   return program;
+}
+
+/// A command queue whose commands note when they begin and end.
+inline cl::CommandQueue profiling_queue(const cl::Context& context, const cl::Device& device) {
+  return CL_CHECK(cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE));
+}
+
+/// Waits for the command of `event`, and returns how long the device took for it, in seconds. Its queue must have
+/// profiling enabled. Time in the queue is not part of it.
+inline double seconds_of(const cl::Event& event) {
+  CL_CHECK(event.wait());
+  const cl_ulong begin = CL_CHECK(event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+  const cl_ulong end = CL_CHECK(event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+  return static_cast<double>(end - begin) * 1e-9;
+}
+
+/// A row of a measurement whose `work()` queues one command and returns its event.
+template <typename Work>
+cookbook::Benchmark timed_row(std::string name, double items_per_run, Work work) {
+  return {std::move(name), items_per_run, [work = std::move(work)]() mutable { return seconds_of(work()); }};
 }
 
 }  // namespace opencl

@@ -6,15 +6,16 @@
 #define NVRTC_GET_TYPE_NAME 1  // then nvrtc.h has nvrtcGetTypeName()
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 /// As CUDA_CHECK, for the calls of NVRTC and for those of the driver.
-#define NVRTC_CHECK(call) ::gpu::check_nvrtc((call), #call, __FILE__, __LINE__)
-#define DRIVER_CHECK(call) ::gpu::check_driver((call), #call, __FILE__, __LINE__)
+#define NVRTC_CHECK(call) ::gpu::check((call), nvrtcGetErrorString, #call, __FILE__, __LINE__)
+#define DRIVER_CHECK(call) ::gpu::check((call), ::gpu::driver_error, #call, __FILE__, __LINE__)
 
 namespace gpu {
 
@@ -38,7 +39,9 @@ void find_driver_function(Function& function, const char* name) {
 #else
   CUDA_CHECK(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &status));
 #endif
-  if (status != cudaDriverEntryPointSuccess) refused(name, "the driver has no such function", __FILE__, __LINE__);
+  if (status != cudaDriverEntryPointSuccess) {
+    exit_with_error(name, "the driver has no such function", __FILE__, __LINE__);
+  }
   function = reinterpret_cast<Function>(found);
 }
 
@@ -57,24 +60,40 @@ inline const Driver& driver() {
   return functions;
 }
 
-inline void check_driver(CUresult result, std::string_view call, std::string_view file, int line) {
-  if (result == CUDA_SUCCESS) return;
-  const char* error = nullptr;
-  driver().cuGetErrorString(result, &error);
-  refused(call, error != nullptr ? error : "unknown error", file, line);
+/// The driver's text for an error.
+inline std::string driver_error(CUresult result) {
+  const char* text = nullptr;
+  driver().cuGetErrorString(result, &text);
+  return text != nullptr ? text : "unknown error";
 }
 
-inline void check_nvrtc(nvrtcResult result, std::string_view call, std::string_view file, int line) {
-  if (result != NVRTC_SUCCESS) refused(call, nvrtcGetErrorString(result), file, line);
+/// What to compile for, so that a device of compute capability `own` (90 for 9.0) can run it, with a compiler that
+/// knows the architectures `known`: machine code, such as "sm_90", if it knows the device's own. Otherwise, for the
+/// nearest older one, an intermediate language that the driver translates (PTX), such as "compute_90". Empty if all are
+/// newer.
+inline std::string architecture_for(int own, const std::vector<int>& known) {
+  int nearest = 0;
+  for (const int other : known) {
+    if (other <= own) nearest = std::max(nearest, other);
+  }
+  return nearest == 0 ? "" : fmt::format("{}_{}", nearest == own ? "sm" : "compute", nearest);
 }
 
-/// What NVRTC calls the current device's instruction set, such as "sm_90".
+/// The architecture for the current device. Ends the program with exit code 3 if the compiler has none.
 inline std::string architecture() {
-  int device = 0, major = 0, minor = 0;
+  int device = 0, major = 0, minor = 0, count = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return fmt::format("sm_{}{}", major, minor);
+  NVRTC_CHECK(nvrtcGetNumSupportedArchs(&count));
+  std::vector<int> known(count);
+  NVRTC_CHECK(nvrtcGetSupportedArchs(known.data()));
+  std::string found = architecture_for(10 * major + minor, known);
+  if (found.empty()) {
+    exit_with_error("nvrtcGetSupportedArchs", fmt::format("nothing for compute capability {}.{}", major, minor),
+                    __FILE__, __LINE__);
+  }
+  return found;
 }
 
 /// The compiler's messages about a text that it refuses: each names its line, counted from 1.
@@ -82,7 +101,7 @@ struct CompileError : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Compiles the text of kernels into machine code for an architecture such as "sm_90". Throws CompileError, whose
+/// Compiles the text of kernels for an architecture such as "sm_90" or "compute_90". Throws CompileError, whose
 /// messages call the text `name`. The recipe cuda_runtime_compilation explains these calls.
 inline std::string compile(const std::string& text, const std::string& name, const std::string& architecture) {
   nvrtcProgram program;
@@ -92,11 +111,13 @@ inline std::string compile(const std::string& text, const std::string& name, con
   const nvrtcResult result = nvrtcCompileProgram(program, 2, options);
   if (result != NVRTC_ERROR_COMPILATION) NVRTC_CHECK(result);
 
-  const bool good = result == NVRTC_SUCCESS;
+  const bool good = result == NVRTC_SUCCESS, machine_code = architecture.starts_with("sm_");
+  const auto size_of = !good ? nvrtcGetProgramLogSize : machine_code ? nvrtcGetCUBINSize : nvrtcGetPTXSize;
+  const auto get = !good ? nvrtcGetProgramLog : machine_code ? nvrtcGetCUBIN : nvrtcGetPTX;
   std::size_t size = 0;
-  NVRTC_CHECK(good ? nvrtcGetCUBINSize(program, &size) : nvrtcGetProgramLogSize(program, &size));
+  NVRTC_CHECK(size_of(program, &size));
   std::string output(size, '\0');
-  NVRTC_CHECK(good ? nvrtcGetCUBIN(program, output.data()) : nvrtcGetProgramLog(program, output.data()));
+  NVRTC_CHECK(get(program, output.data()));
   NVRTC_CHECK(nvrtcDestroyProgram(&program));
   if (!good) throw CompileError(output.c_str());
   return output;

@@ -1,9 +1,10 @@
-/// result[i] = function(a[i], b[i]) on the device, four elements per thread, as fast as the memory delivers them.
+/// result[i] = function(a[i], b[i]) on the device, four elements per thread, as fast as the memory delivers them: the
+/// fast form of cuda_vector_add, cuda_vectorize and cuda_affine_product, for their measurements.
 #pragma once
 
 #include <cstddef>
 
-#include "cuda_check.hpp"
+#include "cookbook/cuda.hpp"
 
 namespace detail {
 
@@ -25,9 +26,10 @@ __global__ void apply_one(Function function, const float* a, const float* b, flo
 
 }  // namespace detail
 
-/// Queues the work for arrays of any length that begin on 16-byte boundaries.
+/// Queues the work on the default stream, for arrays of any length that begin on 16-byte boundaries, as those of
+/// cudaMalloc do. The result may be one of the inputs.
 template <typename Function>
-void start_apply_four(Function function, const float* a, const float* b, float* result, std::size_t count) {
+void start_four_per_thread(Function function, const float* a, const float* b, float* result, std::size_t count) {
   constexpr int threads = 768;
   const std::size_t fours = count / 4, done = fours * 4;
   if (fours > 0) {

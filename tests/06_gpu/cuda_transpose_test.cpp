@@ -1,0 +1,61 @@
+// The programs seen from outside.
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+const std::string ways[] = {"copy, for comparison", "transposed directly", "through tiles with rows of 32",
+                            "through tiles with rows of 33"};
+
+TEST(cuda_transpose, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_transpose", "cuda_transpose_no_wait"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_transpose, every_kernel_is_right_at_every_side) {
+  // A side is rounded up to whole tiles: one tile, two, an odd number of them.
+  for (const std::string side : {"1", "32", "33", "64", "96", "1000"}) {
+    const auto result = run("cuda_transpose", {"--side", side});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    ASSERT_EQ(result.out.size(), std::size(ways) + 1) << result.text();
+    for (std::size_t i = 0; i < std::size(ways); ++i) {
+      EXPECT_EQ(result.lines_with("^" + ways[i] + " +[0-9]+ GB/s$").size(), 1U) << result.text();
+    }
+    EXPECT_EQ(result.out.back(), "ok    kernels with a wrong element: 0");
+  }
+}
+
+TEST(cuda_transpose_timing, tiles_are_faster_than_the_direct_way) {
+  const auto result = run("cuda_transpose");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto direct = result.captures("^" + ways[1] + " +([0-9]+) GB/s$");
+  const auto tiled = result.captures("^" + ways[3] + " +([0-9]+) GB/s$");
+  ASSERT_EQ(direct.size(), 1U) << result.text();
+  ASSERT_EQ(tiled.size(), 1U) << result.text();
+  EXPECT_GT(std::stod(tiled[0]), std::stod(direct[0]));
+}
+
+TEST(cuda_transpose, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_transpose", {{"--side", "97"}, {"--side", "64"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
+}
+
+TEST(cuda_transpose, a_missing_barrier_is_found_by_racecheck) {
+  const auto [result, not_run] = cuda_test::run_under("racecheck", "cuda_transpose_no_wait");
+  if (!not_run.empty()) GTEST_SKIP() << not_run;
+  EXPECT_EQ(result.exit_code, 9) << result.text();
+}
+
+}  // namespace
