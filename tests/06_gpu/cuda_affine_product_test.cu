@@ -48,16 +48,16 @@ TEST(cuda_affine_product, the_devices_events_and_the_hosts_clock_tell_the_same_t
   EXPECT_GE(by_events, by_clock / 10);  // however busy the host is
 }
 
-TEST(affine_product, is_0_at_minus_one_fifth) {
+TEST(cuda_affine_product_affine_product, is_0_at_minus_one_fifth) {
   for (const float b : {-3.0F, 0.0F, 0.7F, 100.0F})
     EXPECT_NEAR(affine_product(-0.2F, b), 0, 1e-6 * std::abs(50 * b + 75));
 }
 
-TEST(affine_product, takes_a_size_of_the_type_that_arrays_have) {
+TEST(cuda_affine_product_affine_product, takes_a_size_of_the_type_that_arrays_have) {
   static_assert(std::is_same_v<decltype(&start_change), void (*)(float*, const float*, std::size_t)>);
 }
 
-TEST(change, works_on_so_many_elements_and_no_more_and_leaves_b_alone) {
+TEST(cuda_affine_product_change, works_on_so_many_elements_and_no_more_and_leaves_b_alone) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   for (const std::size_t count : {1U, 255U, 256U, 257U, 5000U}) {
     std::vector<float> original(count + 100), b(count + 100);

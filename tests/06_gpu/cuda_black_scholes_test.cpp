@@ -40,7 +40,7 @@ const Known known[] = {
     {{5, 100, 10}, 0.008015234567544157, 76.88109054236574, 0.008019286451671825, 76.88109459424986},
     {{17.5, 50.5, 5.125}, 0.6611873819927339, 28.741383944515476, 0.6611848722094285, 28.741381434732176}};
 
-TEST(price, is_the_known_one) {
+TEST(cuda_black_scholes_price, is_the_known_one) {
   for (const Known& k : known) {
     const Prices<double> prices = price(k.option);
     EXPECT_NEAR(prices.call, k.call, 1e-12);
@@ -50,7 +50,7 @@ TEST(price, is_the_known_one) {
   }
 }
 
-TEST(larger, keeps_what_is_not_a_number) {
+TEST(cuda_black_scholes_larger, keeps_what_is_not_a_number) {
   const double nan = std::nan("");
   EXPECT_EQ(larger(1, 2), 2);
   EXPECT_EQ(larger(2, 1), 2);
@@ -58,7 +58,7 @@ TEST(larger, keeps_what_is_not_a_number) {
   EXPECT_TRUE(std::isnan(larger(nan, 1)));
 }
 
-TEST(price, in_single_precision_is_near) {
+TEST(cuda_black_scholes_price, in_single_precision_is_near) {
   for (const Known& k : known) {
     const Prices<float> prices = price<float>(
         {static_cast<float>(k.option.stock), static_cast<float>(k.option.strike), static_cast<float>(k.option.years)});
@@ -70,7 +70,7 @@ TEST(price, in_single_precision_is_near) {
 /// The normal distribution as the standard library knows it.
 double exact_normal_distribution(double d) { return std::erfc(-d / std::sqrt(2.0)) / 2; }
 
-TEST(normal_distribution, is_within_its_error_of_the_exact_one) {
+TEST(cuda_black_scholes_normal_distribution, is_within_its_error_of_the_exact_one) {
   EXPECT_NEAR(normal_distribution(0.0), 0.49999999947519136, 1e-15);
   double largest = 0;
   for (double d = -8; d <= 8; d += 0.001) {
@@ -80,7 +80,7 @@ TEST(normal_distribution, is_within_its_error_of_the_exact_one) {
   EXPECT_GE(largest, 7.4e-8);  // near 0.717: the polynomial is the one that is meant
 }
 
-TEST(price, keeps_to_the_laws_for_random_options) {
+TEST(cuda_black_scholes_price, keeps_to_the_laws_for_random_options) {
   std::mt19937 engine(7);
   std::uniform_real_distribution<double> stock(5, 30), strike(1, 100), years(0.25, 10);
   for (int i = 0; i < 100'000; ++i) {

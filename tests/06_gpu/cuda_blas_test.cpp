@@ -78,13 +78,13 @@ Matrix transposed(const Matrix& a) {
   return result;
 }
 
-TEST(multiply_on_host, gives_the_product_of_the_book) {
+TEST(cuda_blas_multiply_on_host, gives_the_product_of_the_book) {
   Matrix product = filled(10, 10, 0);
   multiply_on_host(1, book_a, book_b, 0, product);
   for (int i = 0; i < 100; ++i) EXPECT_NEAR(product.values[i], book_product.values[i], 1e-7) << i;
 }
 
-TEST(multiply_on_host, overwrites_with_beta_0_and_adds_with_beta_1) {
+TEST(cuda_blas_multiply_on_host, overwrites_with_beta_0_and_adds_with_beta_1) {
   const Matrix a{1, 2, {2, 3}}, b{2, 1, {5, 7}};
   Matrix c{1, 1, {std::numeric_limits<double>::quiet_NaN()}};
   multiply_on_host(1, a, b, 0, c);

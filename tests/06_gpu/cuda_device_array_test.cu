@@ -44,7 +44,7 @@ TEST(cuda_device_array, holds_for_every_count) {
   }
 }
 
-TEST(array, operators_on_numbers_alone_stay_as_they_are) {
+TEST(cuda_device_array_array, operators_on_numbers_alone_stay_as_they_are) {
   static_assert(std::is_same_v<decltype(2 * 3), int>);
   enum Colour { red };
   static_assert(!OneIsAnArray<int, float>);
@@ -53,11 +53,11 @@ TEST(array, operators_on_numbers_alone_stay_as_they_are) {
   static_assert(OneIsAnArray<Array, int> && OneIsAnArray<float, Array> && OneIsAnArray<Array, Array>);
 }
 
-TEST(array, cannot_be_copied) {
+TEST(cuda_device_array_array, cannot_be_copied) {
   static_assert(!std::is_copy_constructible_v<Array> && !std::is_copy_assignable_v<Array>);
 }
 
-TEST(array, returns_every_bit_that_it_was_given) {
+TEST(cuda_device_array_array, returns_every_bit_that_it_was_given) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Floats numbers = {std::bit_cast<float>(0x7FC12345U), -0.0F, std::bit_cast<float>(1U), -3.5F, 1e38F};
   EXPECT_EQ(bits(Array(numbers).get()), bits(numbers));
@@ -65,7 +65,7 @@ TEST(array, returns_every_bit_that_it_was_given) {
   EXPECT_EQ(Array(Floats()).get(), Floats());
 }
 
-TEST(array, does_not_follow_changes_on_the_host) {
+TEST(cuda_device_array_array, does_not_follow_changes_on_the_host) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   Floats host = {1, 2, 3};
   const Array array(host);
@@ -73,7 +73,7 @@ TEST(array, does_not_follow_changes_on_the_host) {
   EXPECT_EQ(array.get(), (Floats{1, 2, 3}));
 }
 
-TEST(array, doubles_the_matrix_that_the_book_prints) {
+TEST(cuda_device_array_array, doubles_the_matrix_that_the_book_prints) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Array a(printed), doubled = 2 * a;
   const Floats result = doubled.get();
@@ -86,28 +86,28 @@ TEST(array, doubles_the_matrix_that_the_book_prints) {
   EXPECT_EQ(a.get(), printed);
 }
 
-TEST(array, evaluates_in_the_order_in_which_the_expression_is_written) {
+TEST(cuda_device_array_array, evaluates_in_the_order_in_which_the_expression_is_written) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Array a(Floats{1, 2, 3}), b(Floats{10, 20, 30});
   EXPECT_EQ(Array(a + b * 2 + 1).get(), (Floats{22, 43, 64}));
   EXPECT_EQ(Array((a + b) * (a + 1)).get(), (Floats{22, 66, 132}));
 }
 
-TEST(array, may_be_part_of_the_expression_that_is_assigned_to_it) {
+TEST(cuda_device_array_array, may_be_part_of_the_expression_that_is_assigned_to_it) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   Array a(Floats{1, 2, 3});
   a = a * a + a;
   EXPECT_EQ(a.get(), (Floats{2, 6, 12}));
 }
 
-TEST(array, rounds_after_each_operation) {
+TEST(cuda_device_array_array, rounds_after_each_operation) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   // 1 + 2^-12, squared, is 1 + 2^-11 + 2^-24; rounded it has no 2^-24, so what is left is 0.
   const float x = 1 + 0x1p-12F;
   EXPECT_EQ(Array(Array(Floats{x}) * x + -(1 + 0x1p-11F)).get()[0], 0.0F);
 }
 
-TEST(array, refuses_different_sizes) {
+TEST(cuda_device_array_array, refuses_different_sizes) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Array three(Floats{1, 2, 3}), two(Floats{1, 2}), none(Floats{});
   Array target(Floats{0, 0});
@@ -116,7 +116,7 @@ TEST(array, refuses_different_sizes) {
   EXPECT_THROW(target = 2 * three, std::invalid_argument);
 }
 
-TEST(array, one_kernel_per_array_that_is_made_or_assigned) {
+TEST(cuda_device_array_array, one_kernel_per_array_that_is_made_or_assigned) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   Array a(Floats{1, 2, 3});
   const int kernels = Array::kernels;
@@ -126,7 +126,7 @@ TEST(array, one_kernel_per_array_that_is_made_or_assigned) {
   EXPECT_EQ(b.get(), (Floats{8, 24, 48}));
 }
 
-TEST(array, copies_nothing_between_the_first_and_get) {
+TEST(cuda_device_array_array, copies_nothing_between_the_first_and_get) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Array a(Floats{1, 2, 3});
   const int copies = Array::copies, kernels = Array::kernels;

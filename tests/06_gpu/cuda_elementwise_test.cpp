@@ -83,30 +83,30 @@ TEST(cuda_elementwise, every_element_is_right_at_every_count) {
   }
 }
 
-TEST(elementwise, reads_each_input_once_and_writes_each_output_once) {
+TEST(cuda_elementwise_elementwise, reads_each_input_once_and_writes_each_output_once) {
   const std::string ptx = ptx_of(LinearCombination::text(names, operation));
   EXPECT_EQ(test_support::count(ptx, "ld.global"), 2) << ptx;
   EXPECT_EQ(test_support::count(ptx, "st.global"), 1) << ptx;
 }
 
-TEST(elementwise, counts_the_lines_of_an_operation_of_several) {
+TEST(cuda_elementwise_elementwise, counts_the_lines_of_an_operation_of_several) {
   EXPECT_THAT(messages_about("float t = a * x[i];\nc[i] = t + z"), HasSubstr("operation(2): error: identifier \"z\""));
   EXPECT_EQ(messages_about("float t = a * x[i];\nc[i] = t"), "accepted");
 }
 
-TEST(elementwise, checks_the_types_of_an_operation) {
+TEST(cuda_elementwise_elementwise, checks_the_types_of_an_operation) {
   EXPECT_THAT(messages_about("x[i] = 0"), HasSubstr("operation(1): error: expression must be a modifiable lvalue"));
   EXPECT_THAT(messages_about("c = a"), HasSubstr("operation(1): error: "));
   EXPECT_THAT(messages_about("c[i] = a * x"), HasSubstr("operation(1): error: "));
   EXPECT_THAT(messages_about("c[i] = a *"), HasSubstr("operation(1): error: "));
 }
 
-TEST(elementwise, has_the_names_that_its_text_uses_for_itself) {
+TEST(cuda_elementwise_elementwise, has_the_names_that_its_text_uses_for_itself) {
   const std::string text = Elementwise<float, float*>::text({"i", "c"}, "c[i] = 1");
   EXPECT_THROW(gpu::compile(text, "elementwise.cu", "sm_80"), gpu::CompileError);
 }
 
-TEST(elementwise, checks_the_types_of_the_arguments_when_the_program_is_compiled) {
+TEST(cuda_elementwise_elementwise, checks_the_types_of_the_arguments_when_the_program_is_compiled) {
   using Call = const LinearCombination&;
   static_assert(std::is_invocable_v<Call, std::size_t, int, float*, int, const float*, float*>);
   static_assert(!std::is_invocable_v<Call, std::size_t, int, double*, int, const float*, float*>);
@@ -115,14 +115,14 @@ TEST(elementwise, checks_the_types_of_the_arguments_when_the_program_is_compiled
   static_assert(!std::is_invocable_v<Call, std::size_t, int, float*, int, float*>);
 }
 
-TEST(elementwise, names_types_as_cuda_does) {
+TEST(cuda_elementwise_elementwise, names_types_as_cuda_does) {
   using Kernel = Elementwise<const double*, long long, unsigned char*>;
   const std::string text = Kernel::text({"p", "n", "bytes"}, "bytes[i] = p[i] > n");
   EXPECT_THAT(text, HasSubstr("(size_t count, double const* p, long long n, unsigned char* bytes)"));
   EXPECT_FALSE(gpu::compile(text, "elementwise.cu", "sm_80").empty());
 }
 
-TEST(elementwise, computes_the_vectors_that_the_book_prints) {
+TEST(cuda_elementwise_elementwise, computes_the_vectors_that_the_book_prints) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const gpu::DeviceArray<float> x(printed_a), y(printed_b);
   // Rounded after each operation, and as the compiler likes: it may round a product and a sum once.
@@ -143,7 +143,7 @@ TEST(elementwise, computes_the_vectors_that_the_book_prints) {
   }
 }
 
-TEST(elementwise, adds_vectors_of_integers) {
+TEST(cuda_elementwise_elementwise, adds_vectors_of_integers) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   std::vector<int> a(100), b(100);
   for (int i = 0; i < 100; ++i) {
@@ -159,7 +159,7 @@ TEST(elementwise, adds_vectors_of_integers) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(c[i], a[i] + b[i]);
 }
 
-TEST(elementwise, works_on_so_many_elements_and_no_more) {
+TEST(cuda_elementwise_elementwise, works_on_so_many_elements_and_no_more) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const Elementwise<float*> set({"c"}, "c[i] = 1");
   for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 999U}) {

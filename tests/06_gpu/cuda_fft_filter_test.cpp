@@ -48,7 +48,7 @@ TEST(cuda_fft_filter, a_file_that_cannot_be_written_gives_exit_code_3) {
   EXPECT_EQ(result.exit_code, 3) << result.text();
 }
 
-TEST(filter, is_symmetric_and_adds_up_to_nothing) {
+TEST(cuda_fft_filter_filter, is_symmetric_and_adds_up_to_nothing) {
   std::vector<float> sums;
   float all = 0, magnitudes = 0;
   for (int j = 0; j < filter_size; ++j) {
@@ -66,7 +66,7 @@ TEST(filter, is_symmetric_and_adds_up_to_nothing) {
   EXPECT_EQ(magnitudes, 48);
 }
 
-TEST(filtered_directly, makes_the_filter_of_one_pixel) {
+TEST(cuda_fft_filter_filtered_directly, makes_the_filter_of_one_pixel) {
   Picture picture{9, 11};
   picture.at(4, 5) = 1;
   const Picture result = filtered_directly(picture);
@@ -79,7 +79,7 @@ TEST(filtered_directly, makes_the_filter_of_one_pixel) {
   }
 }
 
-TEST(filtered_directly, makes_nothing_of_one_shade_but_at_the_edges) {
+TEST(cuda_fft_filter_filtered_directly, makes_nothing_of_one_shade_but_at_the_edges) {
   const Picture picture{10, 10, std::vector<float>(100, 3)};
   const Picture result = filtered_directly(picture);
   for (int row = reach; row < 10 - reach; ++row) {
@@ -88,7 +88,7 @@ TEST(filtered_directly, makes_nothing_of_one_shade_but_at_the_edges) {
   EXPECT_EQ(result.at(0, 0), 3 * (4 + 3 + 0 + 3 + 2 - 1 + 0 - 1 - 4));
 }
 
-TEST(rings, have_whole_shades_from_0_to_255) {
+TEST(cuda_fft_filter_rings, have_whole_shades_from_0_to_255) {
   const Picture picture = rings(50, 70);
   for (const float shade : picture.shades) {
     EXPECT_EQ(shade, std::round(shade));

@@ -82,7 +82,7 @@ TEST(cuda_generalised_product, without_a_device_is_skipped_with_a_reason) {
   ASSERT_EQ(result.err.size(), 1U) << result.text();
 }
 
-TEST(layout, gives_the_shape_of_the_result) {
+TEST(cuda_generalised_product_layout, gives_the_shape_of_the_result) {
   EXPECT_EQ(product_layout.result({{2, 3}, {3, 4}}), (Shape{2, 4}));
   EXPECT_EQ(product_layout.result({{5, 2, 3}, {5, 3, 4}}), (Shape{5, 2, 4}));
   EXPECT_EQ(product_layout.result({{5, 2, 3}, {3, 4}}), (Shape{5, 2, 4}));
@@ -91,7 +91,7 @@ TEST(layout, gives_the_shape_of_the_result) {
   EXPECT_EQ(sum.result({{7, 3}}), Shape{7});
 }
 
-TEST(layout, refuses_shapes_that_do_not_fit) {
+TEST(cuda_generalised_product_layout, refuses_shapes_that_do_not_fit) {
   EXPECT_EQ(refusal({{10, 9}, {10, 10}}), "n is 9 and 10");
   EXPECT_EQ(refusal({{2, 3, 4}, {3, 4, 5}}), "loop is 2 and 3");
   EXPECT_EQ(refusal({{3}, {3, 4}}), "an input has the wrong number of dimensions");
@@ -99,7 +99,7 @@ TEST(layout, refuses_shapes_that_do_not_fit) {
   EXPECT_EQ(refusal({{1, 1}, {1, 1}}), "accepted");
 }
 
-TEST(multiply, computes_the_matrices_that_the_book_prints) {
+TEST(cuda_generalised_product_multiply, computes_the_matrices_that_the_book_prints) {
   const Numbers first = multiply_on_host({square, first_a}, {square, first_b});
   EXPECT_EQ(first.values, first_c);
   EXPECT_EQ(std::accumulate(first.values.begin(), first.values.end(), 0LL), 23777);
@@ -108,13 +108,13 @@ TEST(multiply, computes_the_matrices_that_the_book_prints) {
   EXPECT_EQ(std::accumulate(second.values.begin(), second.values.end(), 0LL), 18263);
 }
 
-TEST(multiply, computes_rectangular_matrices) {
+TEST(cuda_generalised_product_multiply, computes_rectangular_matrices) {
   const Numbers c = multiply_on_host({{2, 3}, counting(6)}, {{3, 4}, counting(12)});
   EXPECT_EQ(c.shape, (Shape{2, 4}));
   EXPECT_EQ(c.values, (std::vector<long long>{38, 44, 50, 56, 83, 98, 113, 128}));
 }
 
-TEST(multiply, does_not_use_what_the_result_held_before) {
+TEST(cuda_generalised_product_multiply, does_not_use_what_the_result_held_before) {
   const std::vector<long long> a = counting(4);
   std::vector<long long> c(4, 999);
   for (int call = 0; call < 2; ++call) {
@@ -123,13 +123,13 @@ TEST(multiply, does_not_use_what_the_result_held_before) {
   }
 }
 
-TEST(multiply, sums_of_nothing_are_0) {
+TEST(cuda_generalised_product_multiply, sums_of_nothing_are_0) {
   const Numbers c = multiply_on_host({{2, 0}, {}}, {{0, 3}, {}});
   EXPECT_EQ(c.shape, (Shape{2, 3}));
   EXPECT_EQ(c.values, std::vector<long long>(6, 0));
 }
 
-TEST(batch, of_pairs_has_the_products_of_the_pairs) {
+TEST(cuda_generalised_product_batch, of_pairs_has_the_products_of_the_pairs) {
   std::vector<long long> a = first_a, b = first_b, c = first_c;
   a.insert(a.end(), second_a.begin(), second_a.end());
   b.insert(b.end(), second_b.begin(), second_b.end());
@@ -137,7 +137,7 @@ TEST(batch, of_pairs_has_the_products_of_the_pairs) {
   EXPECT_EQ(multiply_on_host({{2, 10, 10}, a}, {{2, 10, 10}, b}).values, c);
 }
 
-TEST(batch, takes_one_matrix_for_every_pair) {
+TEST(cuda_generalised_product_batch, takes_one_matrix_for_every_pair) {
   std::vector<long long> a = first_a, c = first_c;
   a.insert(a.end(), first_a.begin(), first_a.end());
   c.insert(c.end(), first_c.begin(), first_c.end());

@@ -32,7 +32,7 @@ TEST(cuda_graph, without_a_device_says_why_it_is_skipped) {
 }
 
 /// A stream, two bytes of the device that are 0 at first, and two of the host.
-class graph : public testing::Test {
+class cuda_graph_graph : public testing::Test {
  protected:
   void SetUp() override {
     int devices = 0;
@@ -59,7 +59,7 @@ class graph : public testing::Test {
   char *device = nullptr, *host = nullptr;
 };
 
-TEST_F(graph, runs_nothing_while_it_is_recorded) {
+TEST_F(cuda_graph_graph, runs_nothing_while_it_is_recorded) {
   const Graph recorded(stream, [&] { set(device, 7, 2); });
   read();
   CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -67,7 +67,7 @@ TEST_F(graph, runs_nothing_while_it_is_recorded) {
   EXPECT_EQ(recorded.operations(), 1U);
 }
 
-TEST_F(graph, keeps_the_order_and_can_be_launched_again) {
+TEST_F(cuda_graph_graph, keeps_the_order_and_can_be_launched_again) {
   Graph recorded(stream, [&] {
     set(device, 1, 2);
     set(device, 2, 1);
@@ -83,7 +83,7 @@ TEST_F(graph, keeps_the_order_and_can_be_launched_again) {
   }
 }
 
-TEST_F(graph, keeps_the_values_of_arguments) {
+TEST_F(cuda_graph_graph, keeps_the_values_of_arguments) {
   int value = 5;
   Graph recorded(stream, [&] { set(device, value, 2); });
   value = 6;
@@ -93,7 +93,7 @@ TEST_F(graph, keeps_the_values_of_arguments) {
   EXPECT_EQ(host[0], 5);
 }
 
-TEST_F(graph, reads_memory_when_it_runs) {
+TEST_F(cuda_graph_graph, reads_memory_when_it_runs) {
   Graph recorded(stream, [&] { CUDA_CHECK(cudaMemcpyAsync(device, host, 2, cudaMemcpyHostToDevice, stream)); });
   for (const char value : {3, 4}) {
     std::memset(host, value, 2);
@@ -105,7 +105,7 @@ TEST_F(graph, reads_memory_when_it_runs) {
   }
 }
 
-TEST_F(graph, keeps_its_place_between_other_work_of_the_stream) {
+TEST_F(cuda_graph_graph, keeps_its_place_between_other_work_of_the_stream) {
   Graph recorded(stream, [&] { set(device, 9, 1); });
   set(device, 8, 2);
   recorded.launch(stream);
@@ -116,7 +116,7 @@ TEST_F(graph, keeps_its_place_between_other_work_of_the_stream) {
   EXPECT_EQ(host[1], 8);
 }
 
-TEST_F(graph, work_that_throws_leaves_no_stream_recording) {
+TEST_F(cuda_graph_graph, work_that_throws_leaves_no_stream_recording) {
   const auto throws = [&] {
     CUDA_CHECK(cudaMemsetAsync(device, 1, 1, stream));
     throw std::runtime_error("no");

@@ -55,11 +55,11 @@ TEST(cuda_mandelbrot, a_file_that_cannot_be_written_gives_exit_code_3) {
   EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("/no/such/folder/mandelbrot.png")));
 }
 
-TEST(mandelbrot, is_the_known_picture) {
+TEST(cuda_mandelbrot_mandelbrot, is_the_known_picture) {
   test_support::expect_the_known_picture([](int column, int row) { return pixel(column, row, 20); });
 }
 
-TEST(mandelbrot, is_symmetric_and_within_the_limit) {
+TEST(cuda_mandelbrot_mandelbrot, is_symmetric_and_within_the_limit) {
   for (const int steps : {1, 20, 100}) {
     const std::vector<unsigned char> picture = picture_of(steps);
     for (int row = 1; row < height; ++row) {
@@ -72,7 +72,7 @@ TEST(mandelbrot, is_symmetric_and_within_the_limit) {
   }
 }
 
-TEST(write_png, keeps_every_shade) {
+TEST(cuda_mandelbrot_write_png, keeps_every_shade) {
   const test_support::TemporaryDirectory folder;
   const std::string file = (folder.path / "shades.png").string();
   const std::vector<unsigned char> shades = {0, 1, 2, 253, 254, 255};

@@ -25,20 +25,20 @@ const std::vector<std::pair<int, float>> book_differences = {{3, -0x1p-24F},  {6
                                                              {10, -0x1p-23F}, {11, 0x1p-22F},  {13, -0x1p-24F},
                                                              {17, -0x1p-25F}, {18, -0x1p-24F}, {20, 0x1p-23F}};
 
-TEST(sequential_product, products_by_hand) {
+TEST(cuda_matrix_product_sequential_product, products_by_hand) {
   EXPECT_EQ(sequential_product({}, {}, 0, one_rounding), Matrix{});
   EXPECT_EQ(sequential_product({3}, {-4}, 1, one_rounding), Matrix{-12});
   EXPECT_EQ(sequential_product({1, 2, 3, 4}, {5, 6, 7, 8}, 2, two_roundings), (Matrix{19, 22, 43, 50}));
 }
 
-TEST(sequential_product, identity_times_a_is_a) {
+TEST(cuda_matrix_product_sequential_product, identity_times_a_is_a) {
   Matrix identity(25);
   for (int i = 0; i < 5; ++i) identity[i * 6] = 1;
   EXPECT_EQ(sequential_product(identity, book_a, 5, one_rounding), book_a);
   EXPECT_EQ(sequential_product(book_a, identity, 5, two_roundings), book_a);
 }
 
-TEST(sequential_product, whole_numbers_are_exact) {
+TEST(cuda_matrix_product_sequential_product, whole_numbers_are_exact) {
   const Matrix a = {8, 7, 1, 3, 1, 0, 4, 9, 2, 2, 3, 6, 2, 7, 7, 9, 8, 4, 4, 9, 8, 9, 9, 9, 1,
                     1, 1, 1, 8, 0, 0, 5, 0, 7, 1, 3, 2, 0, 7, 3, 4, 2, 6, 4, 1, 2, 9, 1, 0, 5,
                     3, 0, 6, 5, 1, 0, 4, 3, 7, 4, 0, 9, 7, 2, 1, 4, 3, 3, 7, 3, 1, 7, 2, 7, 1,
@@ -58,7 +58,7 @@ TEST(sequential_product, whole_numbers_are_exact) {
   EXPECT_EQ(trace, 1761);
 }
 
-TEST(sequential_product, five_by_five_takes_125_multiplications_and_250_reads) {
+TEST(cuda_matrix_product_sequential_product, five_by_five_takes_125_multiplications_and_250_reads) {
   int calls = 0;
   sequential_product(book_a, book_b, 5, [&](float a, float b, float sum) {
     ++calls;  // each has read one element of a and one of b
@@ -67,20 +67,20 @@ TEST(sequential_product, five_by_five_takes_125_multiplications_and_250_reads) {
   EXPECT_EQ(calls, 125);
 }
 
-TEST(sequential_product, both_ways_to_round_agree_with_the_book_within_its_tolerance) {
+TEST(cuda_matrix_product_sequential_product, both_ways_to_round_agree_with_the_book_within_its_tolerance) {
   for (const Matrix& c :
        {sequential_product(book_a, book_b, 5, one_rounding), sequential_product(book_a, book_b, 5, two_roundings)}) {
     for (int i = 0; i < 25; ++i) EXPECT_NEAR(c[i], book_c[i], 5e-7) << i;
   }
 }
 
-TEST(sequential_product, two_roundings_are_the_books_processor_bit_by_bit) {
+TEST(cuda_matrix_product_sequential_product, two_roundings_are_the_books_processor_bit_by_bit) {
   Matrix processor = book_c;
   for (const auto& [i, difference] : book_differences) processor[i] += difference;
   EXPECT_EQ(sequential_product(book_a, book_b, 5, two_roundings), processor);
 }
 
-TEST(sequential_product, a_truncated_product_is_the_books_gpu_bit_by_bit) {
+TEST(cuda_matrix_product_sequential_product, a_truncated_product_is_the_books_gpu_bit_by_bit) {
   // The multiply-add of devices of compute capability 1.x cuts the product off after 24 digits, and rounds the sum.
   const auto truncated = [](float a, float b, float sum) {
     const double exact = double{a} * b;
@@ -93,7 +93,7 @@ TEST(sequential_product, a_truncated_product_is_the_books_gpu_bit_by_bit) {
   EXPECT_EQ(sequential_product(book_a, book_b, 5, truncated), book_c);
 }
 
-TEST(sequential_product, random_floats_are_near_the_product_in_double_precision) {
+TEST(cuda_matrix_product_sequential_product, random_floats_are_near_the_product_in_double_precision) {
   std::mt19937 engine(1);
   std::normal_distribution<float> normal;
   constexpr int width = 64;
@@ -114,7 +114,9 @@ TEST(sequential_product, random_floats_are_near_the_product_in_double_precision)
   }
 }
 
-TEST(sequential_product, a_nan_is_different_from_everything) { EXPECT_EQ(different({1, 2, NAN}, {1, 3, NAN}), 2); }
+TEST(cuda_matrix_product_sequential_product, a_nan_is_different_from_everything) {
+  EXPECT_EQ(different({1, 2, NAN}, {1, 3, NAN}), 2);
+}
 
 TEST(cuda_matrix_product, without_a_device_it_checks_the_processor_and_is_skipped_with_a_reason) {
   const auto result = run("cuda_matrix_product", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});

@@ -37,7 +37,7 @@ double chi_squared(const std::vector<double>& numbers) {
   return sum;
 }
 
-TEST(uniform_numbers, are_spread_evenly) {
+TEST(cuda_random_uniform_numbers, are_spread_evenly) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   for (const unsigned seed : {0U, 1U, 2U, 12345U, 1'000'000'000U}) {
     EXPECT_LT(chi_squared(uniform_numbers(seed, 100'000)), 200) << seed;

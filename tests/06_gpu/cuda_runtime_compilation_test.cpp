@@ -69,28 +69,28 @@ TEST(cuda_runtime_compilation, takes_less_time_from_the_cache) {
   EXPECT_LT(std::stod(finding[0]), std::stod(compiling[0]));
 }
 
-TEST(compile, makes_an_elf_file_with_the_kernels_name) {
+TEST(cuda_runtime_compilation_compile, makes_an_elf_file_with_the_kernels_name) {
   const std::string code = compile(multiply_text, "test.cu", "sm_80");
   EXPECT_TRUE(code.starts_with("\177ELF"));
   EXPECT_THAT(code, HasSubstr(std::string("multiply\0", 9)));
 }
 
-TEST(compile, changes_the_name_of_a_kernel_that_is_not_extern_c) {
+TEST(cuda_runtime_compilation_compile, changes_the_name_of_a_kernel_that_is_not_extern_c) {
   const std::string code = compile(multiply_text.substr(11), "test.cu", "sm_80");
   EXPECT_THAT(code, HasSubstr("_Z8multiplyPKfS0_Pf"));
 }
 
-TEST(compile, makes_other_code_for_another_architecture) {
+TEST(cuda_runtime_compilation_compile, makes_other_code_for_another_architecture) {
   EXPECT_NE(compile(multiply_text, "test.cu", "sm_80"), compile(multiply_text, "test.cu", "sm_90"));
 }
 
-TEST(compile, makes_ptx_for_an_architecture_that_no_device_has) {
+TEST(cuda_runtime_compilation_compile, makes_ptx_for_an_architecture_that_no_device_has) {
   const std::string code = compile(multiply_text, "test.cu", "compute_80");
   EXPECT_THAT(code, HasSubstr(".target sm_80"));
   EXPECT_THAT(code, HasSubstr(".entry multiply("));
 }
 
-TEST(architecture, is_the_devices_own_or_else_the_nearest_older_one) {
+TEST(cuda_runtime_compilation_architecture, is_the_devices_own_or_else_the_nearest_older_one) {
   const std::vector<int> known = {75, 80, 86, 90, 100, 120};
   EXPECT_EQ(gpu::architecture_for(90, known), "sm_90");
   EXPECT_EQ(gpu::architecture_for(75, known), "sm_75");
@@ -99,14 +99,14 @@ TEST(architecture, is_the_devices_own_or_else_the_nearest_older_one) {
   EXPECT_EQ(gpu::architecture_for(70, known), "");
 }
 
-TEST(compile, does_the_same_as_the_helper_of_the_other_recipes) {
+TEST(cuda_runtime_compilation_compile, does_the_same_as_the_helper_of_the_other_recipes) {
   for (const std::string architecture : {"sm_80", "compute_80"}) {
     EXPECT_EQ(compile(multiply_text, "test.cu", architecture), gpu::compile(multiply_text, "test.cu", architecture));
   }
   EXPECT_THROW(gpu::compile("no kernel", "test.cu", "sm_80"), gpu::CompileError);
 }
 
-TEST(compile, names_each_line_with_a_mistake) {
+TEST(cuda_runtime_compilation_compile, names_each_line_with_a_mistake) {
   try {
     compile("int f() { return 1; }\nint g() { return x; }\nint h() { return y; }\n", "test.cu", "sm_80");
     FAIL() << "accepted";
@@ -116,11 +116,11 @@ TEST(compile, names_each_line_with_a_mistake) {
   }
 }
 
-TEST(compile, ends_the_program_for_an_architecture_that_nobody_has) {
+TEST(cuda_runtime_compilation_compile, ends_the_program_for_an_architecture_that_nobody_has) {
   EXPECT_EXIT(compile(multiply_text, "test.cu", "sm_1"), testing::ExitedWithCode(3), "nvrtc|result");
 }
 
-TEST(code_cache, compiles_each_text_once_for_each_architecture) {
+TEST(cuda_runtime_compilation_code_cache, compiles_each_text_once_for_each_architecture) {
   CodeCache cache;
   const std::string& code = cache.code(multiply_text, "test.cu", "sm_80");
   EXPECT_EQ(&cache.code(multiply_text, "test.cu", "sm_80"), &code);
@@ -130,13 +130,13 @@ TEST(code_cache, compiles_each_text_once_for_each_architecture) {
   EXPECT_EQ(cache.size(), 3U);
 }
 
-TEST(code_cache, keeps_nothing_of_a_text_that_is_refused) {
+TEST(cuda_runtime_compilation_code_cache, keeps_nothing_of_a_text_that_is_refused) {
   CodeCache cache;
   for (int i = 0; i < 2; ++i) EXPECT_THROW(cache.code("no kernel", "test.cu", "sm_80"), gpu::CompileError);
   EXPECT_EQ(cache.size(), 0U);
 }
 
-TEST(multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {
+TEST(cuda_runtime_compilation_multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   const auto a = gpu::random_numbers(1, 401), b = gpu::random_numbers(2, 401);
   const gpu::DeviceArray<float> device_a(a), device_b(b);
@@ -150,7 +150,7 @@ TEST(multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {
   }
 }
 
-TEST(multiply, a_block_of_more_than_1024_threads_is_refused) {
+TEST(cuda_runtime_compilation_multiply, a_block_of_more_than_1024_threads_is_refused) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   testing::FLAGS_gtest_death_test_style = "threadsafe";  // a forked process cannot use its parent's device
   gpu::DeviceArray<float> values(2048);
@@ -159,7 +159,7 @@ TEST(multiply, a_block_of_more_than_1024_threads_is_refused) {
               testing::ExitedWithCode(3), "cuLaunchKernel.*invalid argument");
 }
 
-TEST(driver, does_not_find_a_kernel_under_its_name_in_the_text_if_it_is_not_extern_c) {
+TEST(cuda_runtime_compilation_driver, does_not_find_a_kernel_under_its_name_in_the_text_if_it_is_not_extern_c) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(Loaded(multiply_text.substr(11), "multiply"), testing::ExitedWithCode(3),

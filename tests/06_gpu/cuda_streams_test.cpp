@@ -63,7 +63,7 @@ struct Bytes {
 
 void wait_for(void* latch) { static_cast<std::latch*>(latch)->wait(); }
 
-TEST(stream, runs_its_work_in_order) {
+TEST(cuda_streams_stream, runs_its_work_in_order) {
   if (!device_here()) GTEST_SKIP() << "no device";
   Bytes bytes;
   for (int round = 0; round < 100; ++round) {
@@ -77,7 +77,7 @@ TEST(stream, runs_its_work_in_order) {
   }
 }
 
-TEST(stream, the_host_goes_on_while_the_device_is_held_up) {
+TEST(cuda_streams_stream, the_host_goes_on_while_the_device_is_held_up) {
   if (!device_here()) GTEST_SKIP() << "no device";
   Bytes bytes;
   Stream stream;
@@ -93,7 +93,7 @@ TEST(stream, the_host_goes_on_while_the_device_is_held_up) {
   EXPECT_EQ(bytes.host.begin()[0], 7);
 }
 
-TEST(stream, the_end_of_its_scope_waits_also_for_an_exception) {
+TEST(cuda_streams_stream, the_end_of_its_scope_waits_also_for_an_exception) {
   if (!device_here()) GTEST_SKIP() << "no device";
   constexpr std::size_t size = 64 << 20;
   PinnedArray<char> host(size);

@@ -29,7 +29,7 @@ void for_each_position(dim3 box, Visit visit) {
   }
 }
 
-TEST(thread_rank, positions_of_a_box_are_numbered_with_x_fastest) {
+TEST(cuda_thread_index_thread_rank, positions_of_a_box_are_numbered_with_x_fastest) {
   EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{0, 0, 0}), 0U);
   EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{3, 0, 0}), 3U);
   EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{0, 1, 0}), 4U);
@@ -37,11 +37,11 @@ TEST(thread_rank, positions_of_a_box_are_numbered_with_x_fastest) {
   EXPECT_EQ(rank_in(dim3(4, 3, 2), uint3{3, 2, 1}), 23U);
 }
 
-TEST(thread_rank, thread_5_of_block_2_of_256_is_thread_517) {
+TEST(cuda_thread_index_thread_rank, thread_5_of_block_2_of_256_is_thread_517) {
   EXPECT_EQ(rank_in_grid(dim3(4), dim3(256), uint3{2, 0, 0}, uint3{5, 0, 0}), 517U);
 }
 
-TEST(thread_rank, numbers_the_threads_block_by_block_without_a_gap) {
+TEST(cuda_thread_index_thread_rank, numbers_the_threads_block_by_block_without_a_gap) {
   for (const dim3 grid : {dim3(1), dim3(7), dim3(3, 2), dim3(2, 3, 4)}) {
     for (const dim3 block : {dim3(1), dim3(256), dim3(8, 4), dim3(4, 2, 3)}) {
       unsigned expected = 0;
@@ -62,7 +62,7 @@ __global__ void write_ranks(unsigned* ranks) {
   ranks[rank_in_grid(gridDim, blockDim, blockIdx, threadIdx)] = rank;
 }
 
-TEST(thread_rank, formula_and_library_agree_on_the_device) {
+TEST(cuda_thread_index_thread_rank, formula_and_library_agree_on_the_device) {
   if (!gpu::device_found()) GTEST_SKIP() << "no device";
   const dim3 grid(4, 3, 2), block(5, 4, 3);  // 24 blocks of 60 threads
   gpu::DeviceArray<unsigned> ranks(24 * 60);

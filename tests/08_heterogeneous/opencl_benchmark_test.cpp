@@ -58,14 +58,14 @@ TEST(opencl_benchmark, says_how_much_it_does_and_how_long_it_takes) {
   EXPECT_LE(std::stod(ratio[0]), (std::stod(cpu[0]) + 0.001) / (std::stod(device[0]) - 0.001) + 0.01);
 }
 
-TEST(repeated_sum, touches_its_own_elements_alone) {
+TEST(opencl_benchmark_repeated_sum, touches_its_own_elements_alone) {
   const Vector a = random_numbers(100, 1), b = random_numbers(100, 2);
   Vector c(100, -1);
   repeated_sum(a.data(), b.data(), c.data(), 30, 60, 3);
   for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(c[i], i >= 30 && i < 60 ? a[i] + b[i] : -1) << i;
 }
 
-TEST(repeated_sum_by_threads, divides_the_elements_without_gaps) {
+TEST(opencl_benchmark_repeated_sum_by_threads, divides_the_elements_without_gaps) {
   for (const std::size_t count : {1U, 7U, 1000U}) {
     const Vector a = random_numbers(count, 1), b = random_numbers(count, 2);
     for (const std::size_t threads : {1U, 2U, 3U, 16U}) {
@@ -76,7 +76,7 @@ TEST(repeated_sum_by_threads, divides_the_elements_without_gaps) {
   }
 }
 
-TEST(device_sum, is_the_same_on_every_device_to_the_last_bit) {
+TEST(opencl_benchmark_device_sum, is_the_same_on_every_device_to_the_last_bit) {
   for (const cl::Device& device : opencl::devices()) {
     const Vector a = random_numbers(1001, 1), b = random_numbers(1001, 2);
     DeviceSum sum(device, source, a, b);
@@ -95,7 +95,7 @@ TEST(device_sum, is_the_same_on_every_device_to_the_last_bit) {
   }
 }
 
-TEST(speed_up, has_the_figures_of_the_book) {
+TEST(opencl_benchmark_speed_up, has_the_figures_of_the_book) {
   EXPECT_NEAR(speed_up(71.9769999981, 0.0809998512268), 888.6, 0.05);          // first edition, total
   EXPECT_NEAR(speed_up(71.9769999981, 0.075756608), 950.1, 0.05);              // kernel alone
   EXPECT_NEAR(speed_up(39.505873918533325, 0.019981861114501953), 1977, 0.5);  // second edition
@@ -104,7 +104,7 @@ TEST(speed_up, has_the_figures_of_the_book) {
 
 /// A repetition that was removed would take no time. With a hundred times as many the job must take clearly longer; how
 /// much longer depends on what else a launch costs.
-TEST(repeated_sum_timing, repetitions_are_really_made) {
+TEST(opencl_benchmark_repeated_sum_timing, repetitions_are_really_made) {
   const Vector a = random_numbers(10'000, 1), b = random_numbers(10'000, 2);
   Vector c(10'000);
   const auto seconds_of_host = [&](unsigned repeats) {

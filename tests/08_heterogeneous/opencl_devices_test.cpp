@@ -77,7 +77,7 @@ TEST(opencl_devices, without_a_driver_it_says_so_and_is_skipped) {
   EXPECT_THAT(result.err[0], testing::HasSubstr("opencl_devices: skipped, no OpenCL device: "));
 }
 
-TEST(device_report, no_limit_is_0_and_no_buffer_is_larger_than_the_memory) {
+TEST(opencl_devices_device_report, no_limit_is_0_and_no_buffer_is_larger_than_the_memory) {
   for (const cl::Device& device : opencl::devices()) {
     const DeviceFacts facts = facts_of(device);
     EXPECT_GT(facts.compute_units, 0U) << facts.name;
@@ -97,7 +97,7 @@ TEST(opencl_devices, a_device_that_is_not_there_is_refused) {
   EXPECT_THAT(result.err[0], testing::ContainsRegex("--device 63: there are [0-9]+, numbered from 0"));
 }
 
-TEST(device_report, sizes_are_whole_numbers_of_the_largest_unit) {
+TEST(opencl_devices_device_report, sizes_are_whole_numbers_of_the_largest_unit) {
   EXPECT_EQ(size_text(16'384), "16 KB");
   EXPECT_EQ(size_text(49'152), "48 KB");
   EXPECT_EQ(size_text(268'435'456), "256 MB");
@@ -108,14 +108,14 @@ TEST(device_report, sizes_are_whole_numbers_of_the_largest_unit) {
   EXPECT_EQ(size_text(150'754'820'096), "140 GB");
 }
 
-TEST(device_report, names_the_type_whatever_bits_come_with_it) {
+TEST(opencl_devices_device_report, names_the_type_whatever_bits_come_with_it) {
   EXPECT_EQ(type_text(CL_DEVICE_TYPE_CPU), "CPU");
   EXPECT_EQ(type_text(CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT), "GPU");
   EXPECT_EQ(type_text(CL_DEVICE_TYPE_ACCELERATOR), "ACCELERATOR");
   EXPECT_EQ(type_text(CL_DEVICE_TYPE_CUSTOM), "CUSTOM");
 }
 
-TEST(device_report, has_the_devices_that_the_book_shows) {
+TEST(opencl_devices_device_report, has_the_devices_that_the_book_shows) {
   const auto lines = report(0, {.name = "GeForce 840M",
                                 .type = CL_DEVICE_TYPE_GPU,
                                 .clock_mhz = 1124,

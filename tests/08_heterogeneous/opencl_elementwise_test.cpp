@@ -63,14 +63,14 @@ Vector result_of(const cl::CommandQueue& queue, const std::string& operation, co
   return c.to_host();
 }
 
-TEST(elementwise, gives_the_sums_that_the_book_printed_on_every_device) {
+TEST(opencl_elementwise_elementwise, gives_the_sums_that_the_book_printed_on_every_device) {
   for (const cl::CommandQueue& queue : queues()) {
     EXPECT_EQ(result_of(queue, "c[i] = a[i] + b[i]", first_a, first_b), first_c);
     EXPECT_EQ(result_of(queue, "c[i] = a[i] + b[i]", second_a, second_b), second_c);
   }
 }
 
-TEST(elementwise, computes_other_expressions) {
+TEST(opencl_elementwise_elementwise, computes_other_expressions) {
   for (const cl::CommandQueue& queue : queues()) {
     const Vector twice = result_of(queue, "c[i] = 2 * a[i] - b[i]", first_a, first_b);
     const Vector indices = result_of(queue, "c[i] = i", first_a, first_b);
@@ -83,7 +83,7 @@ TEST(elementwise, computes_other_expressions) {
   }
 }
 
-TEST(elementwise, takes_numbers_of_several_types) {
+TEST(opencl_elementwise_elementwise, takes_numbers_of_several_types) {
   for (const cl::CommandQueue& queue : queues()) {
     const std::vector<float> x = {1, 2, 3};
     const DeviceVector<float> device_x(queue, x), y(queue, {0, 0, 0});
@@ -96,7 +96,7 @@ TEST(elementwise, takes_numbers_of_several_types) {
   }
 }
 
-TEST(elementwise, works_on_every_length) {
+TEST(opencl_elementwise_elementwise, works_on_every_length) {
   for (const cl::CommandQueue& queue : queues()) {
     for (const std::size_t count : {1U, 2U, 63U, 64U, 65U, 1000U, 100'003U}) {
       EXPECT_EQ(result_of(queue, "c[i] = a[i] + b[i]", Vector(count, 2), Vector(count, 3)), Vector(count, 5)) << count;
@@ -104,11 +104,11 @@ TEST(elementwise, works_on_every_length) {
   }
 }
 
-TEST(elementwise, has_a_guard_against_more_work_items_than_elements) {
+TEST(opencl_elementwise_elementwise, has_a_guard_against_more_work_items_than_elements) {
   EXPECT_THAT(Elementwise::text("f", parameters, "c[i] = 1"), testing::HasSubstr("if (i < count) {"));
 }
 
-TEST(elementwise, refuses_vectors_of_different_lengths_wherever_they_stand) {
+TEST(opencl_elementwise_elementwise, refuses_vectors_of_different_lengths_wherever_they_stand) {
   const auto all = queues();
   if (all.empty()) GTEST_SKIP() << "no OpenCL device";
   const DeviceVector<cl_int> long_one(all[0], Vector(100, 7)), short_one(all[0], Vector(99, 7));
@@ -119,7 +119,7 @@ TEST(elementwise, refuses_vectors_of_different_lengths_wherever_they_stand) {
   EXPECT_EQ(long_one.to_host(), Vector(100, 7)) << "the kernel was started";
 }
 
-TEST(elementwise, refuses_a_number_of_another_size) {
+TEST(opencl_elementwise_elementwise, refuses_a_number_of_another_size) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // PoCL has threads
   const auto all = queues();
   if (all.empty()) GTEST_SKIP() << "no OpenCL device";
@@ -128,7 +128,7 @@ TEST(elementwise, refuses_a_number_of_another_size) {
   EXPECT_EXIT(scale(2.0, x), testing::ExitedWithCode(3), "clSetKernelArg: CL_INVALID_ARG_SIZE");
 }
 
-TEST(elementwise, a_mistake_is_found_in_the_line_of_the_operation) {
+TEST(opencl_elementwise_elementwise, a_mistake_is_found_in_the_line_of_the_operation) {
   for (const auto& [operation, place] : {std::pair("c[i] = z", "operation:1:8"), std::pair("c[i] =", "operation:1:"),
                                          std::pair("int t = 1;\nc[i] = t + z", "operation:2:12")}) {
     const auto result = run("opencl_elementwise", {"--operation", operation});
@@ -144,7 +144,7 @@ TEST(elementwise, a_mistake_is_found_in_the_line_of_the_operation) {
   }
 }
 
-TEST(elementwise, the_input_cannot_be_changed) {
+TEST(opencl_elementwise_elementwise, the_input_cannot_be_changed) {
   const auto result = run("opencl_elementwise", {"--operation", "a[i] = 0"});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
   EXPECT_EQ(result.exit_code, 2) << result.text();

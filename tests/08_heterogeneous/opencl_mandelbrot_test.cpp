@@ -60,7 +60,7 @@ TEST(opencl_mandelbrot, without_a_device_checks_the_host_and_is_skipped_with_a_r
 }
 
 /// The kernel for a picture of 96 x 64 pixels, the upper left corner of the whole one.
-TEST(draw, writes_each_pixel_of_a_small_picture_and_nothing_else) {
+TEST(opencl_mandelbrot_draw, writes_each_pixel_of_a_small_picture_and_nothing_else) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const std::string here = __FILE__,
@@ -103,7 +103,7 @@ TEST(opencl_mandelbrot, its_kernel_is_clean_under_oclgrind) {
   EXPECT_THAT(result.err, testing::IsEmpty());
 }
 
-TEST(mandelbrot, is_the_known_picture) {
+TEST(opencl_mandelbrot_mandelbrot, is_the_known_picture) {
   test_support::expect_the_known_picture([](int column, int row) { return pixel(column, row, 20); });
 }
 

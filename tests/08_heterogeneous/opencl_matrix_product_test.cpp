@@ -29,7 +29,7 @@ TEST(opencl_matrix_product, every_step_has_the_bits_of_the_processor_at_every_si
   }
 }
 
-TEST(products, small_whole_numbers_are_exact) {
+TEST(opencl_matrix_product_products, small_whole_numbers_are_exact) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const cl::Context context = CL_CHECK(cl::Context(*device));
@@ -57,7 +57,7 @@ TEST(products, small_whole_numbers_are_exact) {
   }
 }
 
-TEST(products, groups_of_another_size_are_refused) {
+TEST(opencl_matrix_product_products, groups_of_another_size_are_refused) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const cl::Context context = CL_CHECK(cl::Context(*device));

@@ -29,7 +29,7 @@ std::vector<float> groups_on_host(const std::vector<float>& values, std::size_t 
   return of_group;
 }
 
-TEST(reduction, has_the_bits_of_the_same_tree_on_the_host) {
+TEST(opencl_reduction_reduction, has_the_bits_of_the_same_tree_on_the_host) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   Reduction<float> sum(*device, "float", "a + b", "0");
@@ -46,7 +46,7 @@ TEST(reduction, has_the_bits_of_the_same_tree_on_the_host) {
   }
 }
 
-TEST(reduction, takes_any_associative_and_commutative_operation) {
+TEST(opencl_reduction_reduction, takes_any_associative_and_commutative_operation) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   std::vector<cl_int> values(1'000);

@@ -10,20 +10,20 @@ namespace {
 
 using test_support::run;
 
-TEST(share_of_first, is_in_proportion_to_the_speeds) {
+TEST(opencl_two_devices_share_of_first, is_in_proportion_to_the_speeds) {
   EXPECT_EQ(share_of_first(1'000, 1, 1), 500U);
   EXPECT_EQ(share_of_first(1'000, 3, 1), 750U);
   EXPECT_EQ(share_of_first(1'000, 1, 3), 250U);
   EXPECT_EQ(share_of_first(10, 2, 1), 7U);  // 6.67, rounded
 }
 
-TEST(share_of_first, leaves_at_least_one_element_for_each) {
+TEST(opencl_two_devices_share_of_first, leaves_at_least_one_element_for_each) {
   EXPECT_EQ(share_of_first(2, 1, 1), 1U);
   EXPECT_EQ(share_of_first(100, 1, 1e9), 1U);
   EXPECT_EQ(share_of_first(100, 1e9, 1), 99U);
 }
 
-TEST(worker, computes_its_part_and_nothing_else) {
+TEST(opencl_two_devices_worker, computes_its_part_and_nothing_else) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   constexpr std::size_t elements = 1'000;
@@ -38,7 +38,7 @@ TEST(worker, computes_its_part_and_nothing_else) {
   }
 }
 
-TEST(worker, does_not_wait_for_its_device) {
+TEST(opencl_two_devices_worker, does_not_wait_for_its_device) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const bool gpu = (CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_GPU) != 0;

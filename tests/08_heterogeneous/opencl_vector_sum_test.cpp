@@ -95,7 +95,7 @@ TEST(opencl_vector_sum, right_for_every_length_in_groups_of_100) {
   expect_right_on_every_device_for_every_length("100");
 }
 
-TEST(five_objects, give_the_sums_that_the_book_printed_on_every_device) {
+TEST(opencl_vector_sum_five_objects, give_the_sums_that_the_book_printed_on_every_device) {
   for (const cl::Device& device : opencl::devices()) {
     FiveObjects five{device, source};
     EXPECT_EQ(sums_of(five, first_a, first_b, 25), first_printed);
@@ -105,14 +105,14 @@ TEST(five_objects, give_the_sums_that_the_book_printed_on_every_device) {
   EXPECT_EQ(std::accumulate(second_printed.begin(), second_printed.end(), 0), 5062 + 5010);
 }
 
-TEST(five_objects, add_negative_and_large_numbers) {
+TEST(opencl_vector_sum_five_objects, add_negative_and_large_numbers) {
   for (const cl::Device& device : opencl::devices()) {
     FiveObjects five{device, source};
     EXPECT_EQ(sums_of(five, {-2147483647, 2147483646, 5}, {-1, 1, -5}, 2), (Vector{-2147483647 - 1, 2147483647, 0}));
   }
 }
 
-TEST(five_objects, each_global_id_runs_once) {
+TEST(opencl_vector_sum_five_objects, each_global_id_runs_once) {
   const std::string counting = R"(
     kernel void vector_sum(global const int* unused, global const int* neither, global int* visits, uint count) {
       const size_t i = get_global_id(0);
@@ -128,7 +128,7 @@ TEST(five_objects, each_global_id_runs_once) {
   }
 }
 
-TEST(five_objects, vectors_that_do_not_fit_are_refused) {
+TEST(opencl_vector_sum_five_objects, vectors_that_do_not_fit_are_refused) {
   const auto devices = opencl::devices();
   if (devices.empty()) GTEST_SKIP() << "no OpenCL device";
   FiveObjects five{devices[0], source};
@@ -139,7 +139,7 @@ TEST(five_objects, vectors_that_do_not_fit_are_refused) {
   EXPECT_EQ(sum, Vector(100, -1));
 }
 
-TEST(five_objects, several_sums_with_the_same_objects) {
+TEST(opencl_vector_sum_five_objects, several_sums_with_the_same_objects) {
   const auto devices = opencl::devices();
   if (devices.empty()) GTEST_SKIP() << "no OpenCL device";
   FiveObjects five{devices[0], source};
@@ -151,7 +151,7 @@ TEST(five_objects, several_sums_with_the_same_objects) {
   }
 }
 
-TEST(work_items, are_whole_groups) {
+TEST(opencl_vector_sum_work_items, are_whole_groups) {
   EXPECT_EQ(work_items(100, 7), 105U);
   EXPECT_EQ(work_items(100, 25), 100U);
   EXPECT_EQ(work_items(1, 64), 64U);
@@ -184,7 +184,7 @@ TEST(opencl_vector_sum, a_refused_call_names_itself_the_error_and_the_line) {
                                                     "\\(opencl_vector_sum.cpp:[0-9]+\\)"));
 }
 
-TEST(build, shows_the_compilers_log_and_ends_the_program) {
+TEST(opencl_vector_sum_build, shows_the_compilers_log_and_ends_the_program) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // PoCL has threads
   const auto devices = opencl::devices();
   if (devices.empty()) GTEST_SKIP() << "no OpenCL device";
@@ -192,7 +192,7 @@ TEST(build, shows_the_compilers_log_and_ends_the_program) {
               testing::ExitedWithCode(2), "the kernels do not compile for (.|\n)*no_such_name");
 }
 
-TEST(read_kernels, refuses_what_is_no_file_of_kernels) {
+TEST(opencl_vector_sum_read_kernels, refuses_what_is_no_file_of_kernels) {
   for (const std::string path : {"/nonexistent.cl", "/tmp", "/dev/null"}) {
     EXPECT_EXIT(opencl::read_kernels(path), testing::ExitedWithCode(2), "cannot read kernels from " + path);
   }

@@ -16,7 +16,7 @@ using test_support::run;
 const std::string source =
     opencl::read_kernels(opencl::beside(__FILE__, "../../chapters/08_heterogeneous/opencl_work_groups/work_groups.cl"));
 
-TEST(map_by_rule, numbers_groups_and_items_from_zero_without_gaps) {
+TEST(opencl_work_groups_map_by_rule, numbers_groups_and_items_from_zero_without_gaps) {
   const GroupMap line = map_by_rule({6, 1, 1}, {2, 1, 1});
   EXPECT_EQ(line.group, (std::vector<cl_int>{0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(line.item, (std::vector<cl_int>{0, 1, 0, 1, 0, 1}));
@@ -28,7 +28,7 @@ TEST(map_by_rule, numbers_groups_and_items_from_zero_without_gaps) {
   EXPECT_EQ(box.item, (std::vector<cl_int>{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}));
 }
 
-TEST(map_on_device, follows_the_rule_in_one_two_and_three_dimensions) {
+TEST(opencl_work_groups_map_on_device, follows_the_rule_in_one_two_and_three_dimensions) {
   for (const cl::Device& device : opencl::devices()) {
     const cl::Context context(device);
     cl::CommandQueue queue(context, device);
@@ -47,7 +47,7 @@ TEST(map_on_device, follows_the_rule_in_one_two_and_three_dimensions) {
   }
 }
 
-TEST(map_on_device, refuses_groups_that_do_not_divide_the_range_or_are_too_large) {
+TEST(opencl_work_groups_map_on_device, refuses_groups_that_do_not_divide_the_range_or_are_too_large) {
   for (const cl::Device& device : opencl::devices()) {
     const cl::Context context(device);
     cl::CommandQueue queue(context, device);
@@ -102,7 +102,7 @@ TEST(opencl_work_groups, other_shapes_are_refused) {
   }
 }
 
-TEST(make_steps, is_the_same_for_even_and_uneven_parts) {
+TEST(opencl_work_groups_make_steps, is_the_same_for_even_and_uneven_parts) {
   for (const cl::Device& device : opencl::devices()) {
     const cl::Context context(device);
     cl::CommandQueue queue(context, device);
