@@ -20,7 +20,7 @@ from cookbook import process
 from cookbook.answers import answers_faults
 from cookbook.command import Parser
 from cookbook.page import check_faults, page_faults, pattern_of, transcripts, translated
-from cookbook.recipe import PROGRAMS, head_field, read, recipes
+from cookbook.recipe import PROGRAMS, find, head_field, read, recipes
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
@@ -266,9 +266,11 @@ def faults(kind, name, build, sanitizer, chosen):
         return exercises.faults_of_lists()
     if kind == "checks":
         return (fault for recipe in recipes() for source in recipe.sources(PROGRAMS) for fault in check_faults(source))
-    of_pitfall = kind in ("symptom", "exercise")
     listed = read(build / "recipes.json")
-    recipe = next(one for one in listed if name in (one.pitfalls if of_pitfall else [one.name]))
+    if kind in ("symptom", "exercise"):
+        recipe = find(name, {pitfall: one for one in listed for pitfall in one.pitfalls}, "there is no pitfall {}", "")
+    else:
+        recipe = find(name, listed)
     return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: answers_faults(recipe, build),
             "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),

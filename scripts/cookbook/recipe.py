@@ -125,8 +125,10 @@ def names():
 
 
 def find(name, among=None, what="there is no recipe {}", otherwise="scripts/list prints the recipes"):
-    """The recipe of that name; Problem, with the names most like it, if there is none."""
-    known = {recipe.name: recipe for recipe in (recipes() if among is None else among)}
+    """The recipe of that name, among all or those given ({name: recipe}, or recipes); Problem, with the names most like
+    it, if there is none."""
+    among = recipes() if among is None else among
+    known = among if isinstance(among, dict) else {one.name: one for one in among}
     if name not in known:
         raise Problem(what.format(name) + hint(name, known, "did you mean {}?", otherwise))
     return known[name]
