@@ -36,7 +36,7 @@ COMMON_INCLUDES = """\
 """
 
 PLAIN = dict(
-    needs="", compiler="g++", folder="", libraries=" -pthread", launcher="", ending="cpp", includes=COMMON_INCLUDES,
+    needs="", compiler="g++", libraries=" -pthread", launcher="", ending="cpp", includes=COMMON_INCLUDES,
     function="int doubled(int items) { return 2 * items; }\n",
     excerpt="int doubled(int items) { return 2 * items; }",
     body="""
@@ -66,8 +66,8 @@ MPI = dict(
     expected="ok    sum of all shares: 12")
 
 CUDA = dict(
-    PLAIN, needs=" NEEDS cuda", compiler="nvcc", folder=" -Ichapters/{chapter}", libraries="", ending="cu",
-    includes=COMMON_INCLUDES + '#include "cuda_check.hpp"\n',
+    PLAIN, needs=" NEEDS cuda", compiler="nvcc", libraries="", ending="cu",
+    includes=COMMON_INCLUDES.replace('#include "cookbook/options', '#include "cookbook/cuda.hpp"\n#include "cookbook/options'),
     function="__global__ void doubled(int* value) { *value *= 2; }\n",
     excerpt="__global__ void doubled(int* value) { *value *= 2; }",
     body="""  if (!gpu::device_found()) return gpu::skipped;
@@ -87,19 +87,19 @@ CUDA = dict(
 """)
 
 OPENCL = dict(
-    PLAIN, needs=" NEEDS opencl", folder=" -Ichapters/{chapter}", libraries=" -lOpenCL",
-    includes=COMMON_INCLUDES + '#include "opencl_check.hpp"\n',
+    PLAIN, needs=" NEEDS opencl", libraries=" -lOpenCL",
+    includes=COMMON_INCLUDES.replace('#include "cookbook/options', '#include "cookbook/opencl.hpp"\n#include "cookbook/options'),
     function="""\
 cl_int doubled_on(const cl::Device& device, cl_int items) {
-  const cl::Context context = CHECK_CL(cl::Context(device));
-  const cl::CommandQueue queue = CHECK_CL(cl::CommandQueue(context, device));
+  const cl::Context context = CL_CHECK(cl::Context(device));
+  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, device));
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "NAME.cl")));
-  cl::Kernel kernel = CHECK_CL(cl::Kernel(program, "doubled"));
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, "doubled"));
   const cl::Buffer buffer =
-      CHECK_CL(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof items, &items));
-  CHECK_CL(kernel.setArg(0, buffer));
-  CHECK_CL(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1)));
-  CHECK_CL(queue.enqueueReadBuffer(buffer, CL_TRUE, 0, sizeof items, &items));
+      CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof items, &items));
+  CL_CHECK(kernel.setArg(0, buffer));
+  CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1)));
+  CL_CHECK(queue.enqueueReadBuffer(buffer, CL_TRUE, 0, sizeof items, &items));
   return items;
 }
 """,
@@ -185,38 +185,40 @@ int main(int argc, char** argv) {{
 PAGE = """\
 # {title}
 
-One or two sentences that say what the recipe shows.
+One to three sentences: what the reader gets from this page.
 
 **Read first:** [the chapter's page](../README.md). **Time:** 10 minutes.
-
-| Python | C++ |
-|---|---|
-| | |
-
-## Getting ready
-
-Nothing beyond the cookbook's own set-up.
-
-## How to do it
 
 ```{language}
 {excerpt}
 ```
 
-Run it:
+The question that the output answers, and what is compared with what:
 
 ```console
 $ scripts/run {name}
 {transcript}
 ```
 
-## How it works
+## Why, under a heading of its own
 
-## Pitfalls
-
-## There's more
+## Pitfall
 
 ## Exercises
+
+1. The first exercise.
+
+<details><summary>Answers</summary>
+
+1. Its answer.
+
+</details>
+
+## From Python
+
+| Python | C++ |
+| ------ | --- |
+|        |     |
 
 ## See also
 """
@@ -247,7 +249,7 @@ def write_all(chapter, name, kind, bench):
     words = {"title": title, "name": name, "chapter": chapter}
     what = {key: value.replace("NAME", name) for key, value in KINDS[kind].items()}
     program = f"{name}.{what['ending']}"
-    compile_line = (f"{what['compiler']} -std=c++20 -O2 -Icommon{what['folder'].format(**words)} "
+    compile_line = (f"{what['compiler']} -std=c++20 -O2 -Icommon "
                     f"chapters/{chapter}/{name}/{program} common/cookbook/*.cpp -lfmt{what['libraries']} -o {name}")
     files = {
         folder / name / program: MAIN.format(
@@ -299,9 +301,6 @@ def main(arguments):
         raise Problem("a chapter is like 02_threads, a name like spin_lock")
     if name in recipe.names() or (cookbook.ROOT / "chapters" / chapter / name).exists():
         raise Problem(f"there is a recipe {name} already")
-    helper = {"cuda": "cuda_check.hpp", "opencl": "opencl_check.hpp"}.get(kind)
-    if helper and not (cookbook.ROOT / "chapters" / chapter / helper).exists():
-        raise Problem(f"chapter {chapter} has no {helper}, which such recipes share")
     for path in write_all(chapter, name, kind, args.bench):
         print(shown(path))
     print(f"Now: scripts/run {name}; scripts/update_index when its page has a summary; mistakes for scripts/mutate in "
