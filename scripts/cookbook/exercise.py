@@ -140,7 +140,8 @@ def prepare(exercise):
     build = Build()
     found = build.recipe(exercise.recipe.name)
     if found.missing:
-        print(f"{exercise.name} cannot be judged here: install {found.missing} (scripts/setup {found.name} does)")
+        print(f"{exercise.name} cannot be judged here: it needs {found.missing} (scripts/setup {found.name} installs "
+              "packages)")
         sys.exit(cookbook.SKIPPED)
     # The recipe's other programs, too, which the learner's may start; not its bench.
     programs = {found.name, *found.programs, *found.pitfalls}

@@ -185,38 +185,40 @@ int main(int argc, char** argv) {{
 PAGE = """\
 # {title}
 
-One or two sentences that say what the recipe shows.
+One to three sentences: what the reader gets from this page.
 
 **Read first:** [the chapter's page](../README.md). **Time:** 10 minutes.
-
-| Python | C++ |
-|---|---|
-| | |
-
-## Getting ready
-
-Nothing beyond the cookbook's own set-up.
-
-## How to do it
 
 ```{language}
 {excerpt}
 ```
 
-Run it:
+The question that the output answers, and what is compared with what:
 
 ```console
 $ scripts/run {name}
 {transcript}
 ```
 
-## How it works
+## Why, under a heading of its own
 
-## Pitfalls
-
-## There's more
+## Pitfall
 
 ## Exercises
+
+1. The first exercise.
+
+<details><summary>Answers</summary>
+
+1. Its answer.
+
+</details>
+
+## From Python
+
+| Python | C++ |
+| ------ | --- |
+|        |     |
 
 ## See also
 """

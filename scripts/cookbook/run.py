@@ -31,7 +31,8 @@ def run_one(name, arguments, no_setup):
     build = Build()
     found = build.recipe(name)
     if found.missing:
-        print(f"scripts/run: {name} is not built; install {found.missing} (scripts/setup {name} does)", file=sys.stderr)
+        print(f"scripts/run: {name} is not built; it needs {found.missing} (scripts/setup {name} installs packages)",
+              file=sys.stderr)
         return cookbook.SKIPPED
     build.build(name)
     command = found.command(build.folder, arguments=arguments)

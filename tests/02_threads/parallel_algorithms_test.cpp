@@ -1,46 +1,132 @@
-// The program's output, for sizes around those at which the libraries begin to divide the work.
+// The program's output, for sizes around those at which the libraries begin to divide the work, its forms, and how it
+// compares them.
 
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <random>
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "02_threads/parallel_algorithms/parallel_algorithms.cpp"
+#undef main
+
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+
+#include <atomic>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using test_support::run;
 
-/// The sum, modulo 2^32, of the numbers that the program makes.
-std::string sum_of_random(std::size_t size) {
-  std::vector<std::uint32_t> numbers(size);
-  std::generate(numbers.begin(), numbers.end(), std::mt19937(1));
-  return std::to_string(std::accumulate(numbers.begin(), numbers.end(), std::uint32_t{0}));
-}
-
 TEST(parallel_algorithms, all_forms_agree_for_any_size_and_number_of_threads) {
-  for (const auto& [size, threads] : {std::pair{1U, "2"}, {2U, "1"}, {1'999U, "4"}, {2'001U, "2"}, {1'000'003U, "3"}}) {
+  for (const auto& [size, threads] :
+       {std::pair{"1", "2"}, {"2", "1"}, {"1999", "4"}, {"2001", "2"}, {"1000003", "3"}}) {
 #if defined(__SANITIZE_THREAD__)
     if (std::string(threads) != "1") continue;  // this sanitizer cannot see how oneTBB's threads wait for each other
 #endif
-    const auto result = run("parallel_algorithms", {"--numbers", std::to_string(size), "--threads", threads});
+    const auto result = run("parallel_algorithms", {"--numbers", size, "--threads", threads});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const std::string sum = sum_of_random(size);
-    for (const std::string what : {"sum, std::execution::par: ", "sum, oneTBB: ", "last running total, oneTBB: "}) {
-      EXPECT_TRUE(result.has_line("ok    " + what + sum)) << result.text();
-    }
-    EXPECT_EQ(result.lines_with("^ok    (transform|scan|sort), (std::execution::par|oneTBB): yes$").size(), 6U);
+    EXPECT_TRUE(result.has_line("ok    parallel results that differ from the sequential ones: 0")) << result.text();
+    EXPECT_EQ(result.captures("^(\\w+) +\\d+ us +[0-9.]+ x +[0-9.]+ x$"),
+              (std::vector<std::string>{"sum", "transform", "scan", "sort"}))
+        << result.text();
   }
+}
+
+const std::vector<int> ten = {5, 2, 8, 1, 7, 4, 6, 3, 10, 9};
+
+TEST(parallel_algorithms_comparison, counts_each_form_with_another_result) {
+  const auto sum = [](const std::vector<int>& v) { return std::accumulate(v.begin(), v.end(), 0); };
+  const auto last = [](const std::vector<int>& v) { return v.back(); };
+  EXPECT_EQ(compare("sum", ten, sum, sum, sum), 0);
+  EXPECT_EQ(compare("sum", ten, sum, last, sum), 1);
+  EXPECT_EQ(compare("sum", ten, sum, sum, last), 1);
+  EXPECT_EQ(compare("sum", ten, sum, last, last), 2);
+}
+
+TEST(parallel_algorithms_comparison, compares_what_a_form_does_to_the_numbers) {
+  const auto sort = [](std::vector<int>& v) { std::sort(v.begin(), v.end()); };
+  const auto nothing = [](std::vector<int>&) {};
+  const auto all_but_the_last = [](std::vector<int>& v) { std::sort(v.begin(), v.end() - 1); };
+  EXPECT_EQ(compare("sort", ten, sort, sort, sort), 0);
+  EXPECT_EQ(compare("sort", ten, sort, nothing, sort), 1);
+  EXPECT_EQ(compare("sort", ten, sort, sort, all_but_the_last), 1);
+}
+
+TEST(parallel_algorithms_comparison, gives_each_run_the_numbers_as_they_were) {
+  int runs = 0;
+  std::vector<int> result;
+  const auto take_one = [&](std::vector<int>& v) {
+    EXPECT_EQ(v, ten);
+    v.pop_back();
+    ++runs;
+  };
+  EXPECT_GT(shortest_time(take_one, ten, result), 0.0);
+  EXPECT_EQ(runs, 3);
+  EXPECT_EQ(result, std::vector<int>(ten.begin(), ten.end() - 1));
+}
+
+#ifndef __SANITIZE_THREAD__
+/// Counts the threads that come to help in an arena of oneTBB, in which `par` runs as well.
+class Helpers : public tbb::task_scheduler_observer {
+ public:
+  explicit Helpers(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) { observe(true); }
+  ~Helpers() override { observe(false); }
+  void on_scheduler_entry(bool is_worker) override { count_ += is_worker; }
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int> count_ = 0;
+};
+
+/// Whether a thread comes to help with `form` when it is given many numbers, again and again.
+template <typename Form>
+bool is_shared(Form form) {
+  tbb::task_arena arena(4);
+  Helpers helpers(arena);
+  const auto called_with_helpers = [&] {
+    Numbers numbers(300'000);
+    std::generate(numbers.begin(), numbers.end(), std::mt19937(1));
+    arena.execute([&] { form(numbers); });
+    return helpers.count() > 0;
+  };
+  return test_support::eventually(called_with_helpers);
+}
+
+TEST(parallel_algorithms, every_parallel_form_shares_its_work_with_other_threads) {
+  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
+  EXPECT_TRUE(is_shared(sum_par));
+  EXPECT_TRUE(is_shared(sum_tbb));
+  EXPECT_TRUE(is_shared(transform_par));
+  EXPECT_TRUE(is_shared(transform_tbb));
+  EXPECT_TRUE(is_shared(scan_par));
+  EXPECT_TRUE(is_shared(scan_tbb));
+  EXPECT_TRUE(is_shared(sort_par));
+  EXPECT_TRUE(is_shared(sort_tbb));
+}
+#endif
+
+TEST(parallel_algorithms, the_sequential_forms_do_what_their_names_say) {
+  const Numbers numbers = {5, 2, 4'294'967'295, 1};
+  Numbers v = numbers;
+  EXPECT_EQ(sum(v), 7U);
+  transform(v);
+  EXPECT_EQ(v, (Numbers{16, 7, 4'294'967'294, 4}));
+  v = numbers;
+  scan(v);
+  EXPECT_EQ(v, (Numbers{5, 7, 6, 7}));
+  v = numbers;
+  sort(v);
+  EXPECT_EQ(v, (Numbers{1, 2, 5, 4'294'967'295}));
 }
 
 TEST(parallel_algorithms_bench, measures_each_job_in_the_cache_and_beyond) {
   const auto result = run("parallel_algorithms_bench", {"--json", "--log2", "17", "--rounds", "1"},
                           {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  for (const std::string job : {"sum", "transform", "scan", "sort"}) {
+  for (const std::string job :
+       {"sum", "transform", "transform by a function", "transform by 200 operations", "scan", "sort"}) {
     for (const std::string size : {"10", "16", "17"}) {
       for (const std::string row : {"sequential", "std::execution::par", "oneTBB"}) {
         EXPECT_EQ(result.lines_with("\"table\": \"" + job + ", 2\\^" + size + " numbers\", \"row\": \"" + row).size(),

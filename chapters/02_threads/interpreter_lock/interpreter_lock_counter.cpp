@@ -1,9 +1,9 @@
 // Pitfall: the interpreter lock does not protect your data
 //
 // Two threads add to one counter. Only one of them runs at a time, so why a lock around the counter? Because
-// `counter += 1` is several instructions of the interpreter, and the interpreter lock can change hands between two of
-// them. The thread that goes on later stores the value that it has read long before, and overwrites all that the other
-// one has added.
+// `counter += one()` reads the counter, calls a function and stores the sum, and while the function runs, the
+// interpreter lock can change hands. The thread that goes on later stores a sum that it has made of an old value, and
+// overwrites all that the other one has added.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/interpreter_lock/interpreter_lock_counter.cpp -pthread -o interpreter_lock_counter
 // Run:     interpreter_lock_counter
@@ -22,8 +22,8 @@ int main() {
   const auto add = [&] {
     const std::scoped_lock hold(gil);
     for (long i = 0; i < additions; ++i) {
-      const long value = counter;                               // counter += 1 begins: the value is read,
-      for (int step = 0; step < 100; ++step) gil.checkpoint();  // the interpreter may let another thread run,
+      const long value = counter;                               // counter += one() begins: the value is read,
+      for (int step = 0; step < 100; ++step) gil.checkpoint();  // one() runs, and another thread may have a turn,
       counter = value + 1;                                      // and the sum is stored
     }
   };

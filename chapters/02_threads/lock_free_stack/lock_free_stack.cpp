@@ -1,16 +1,16 @@
 // A stack without a lock
 //
-// Threads push to and pop from a stack by one atomic operation each, compare-exchange. The simple form is broken: a
-// thread that is about to pop node 0 can miss that node 0 went away and came back (the ABA problem). The program makes
-// this happen step by step, first with the simple form, then with a head that counts its changes, which notices it.
-// In the end several threads use the second form at the same time.
+// A thread is about to pop node 0 from a stack of 0, 1, 2, and another thread comes between: it pops 0 and 1 and pushes
+// 0 again. The output follows both, line by line. With a head that is only the number of the top node, the first thread
+// notices nothing, and puts node 1, which the other thread has, into the stack (the ABA problem). With a head that also
+// counts its changes it notices, and tries again. In the end several threads use that stack at the same time.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/lock_free_stack/lock_free_stack.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack
 // Run:     lock_free_stack [--threads N] [--rounds N]
 
 #include <numeric>
+#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -19,23 +19,36 @@
 
 namespace {
 
-/// A slow thread is about to pop node 0. A quick one pops nodes 0 and 1 before that, and pushes node 0 again. Returns
-/// what the stack contains when both are done: it should be node 2 alone, since nodes 0 and 1 are out.
+/// A slow thread pops a node, and a quick one comes between. Prints what they do and what is in the stack after it.
+/// Returns the nodes that are in the stack although a thread has taken them out.
 template <Head kind>
 std::vector<Node> let_a_quick_thread_come_between() {
   TreiberStack<kind> stack(3);
-  for (const Node node : {2, 1, 0}) stack.push(node);  // from the top down: 0, 1, 2
-  bool first_attempt = true;
-  stack.pop([&] {  // the slow thread has read that 0 is on top, and 1 below it
-    if (!first_attempt) return;
-    first_attempt = false;
-    std::jthread quick([&] {  // runs to its end before the slow one goes on
+  for (const Node node : {2, 1, 0}) stack.push(node);
+  const auto print = [&](const std::string& event) { cookbook::println("{:<50}{}", event, stack.contents()); };
+
+  Node kept = 0;
+  int attempt = 0;
+  const auto in_between = [&] {  // the slow thread has read the head and changed nothing yet
+    print("slow thread: reads the top node and the next one");
+    if (++attempt > 1) return;
+    std::jthread quick([&] {  // runs to its end before the slow thread goes on
       const Node zero = stack.pop().value();
-      stack.pop();       // node 1
-      stack.push(zero);  // node 0 is on top again, but 2 is below it
+      print(fmt::format("  quick thread: pops {}", zero));
+      kept = stack.pop().value();
+      print(fmt::format("  quick thread: pops {} and keeps it", kept));
+      stack.push(zero);
+      print(fmt::format("  quick thread: pushes {}", zero));
     });
-  });  // the slow thread exchanges the head if it is still the same, or else tries again
-  return stack.contents();
+  };
+  const Node popped = stack.pop(in_between).value();
+  print(fmt::format("slow thread: has popped {} in attempt {}", popped, attempt));
+
+  std::vector<Node> in_both;
+  for (const Node node : stack.contents()) {
+    if (node == popped || node == kept) in_both.push_back(node);
+  }
+  return in_both;
 }
 
 /// Each thread takes two nodes out, adds 1 to the counters in them and puts them back, `rounds` times. Returns the sum
@@ -70,11 +83,14 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "rounds per thread", 1, 10'000'000);
   options.parse(argc, argv);
 
+  cookbook::println("with a bare head:                                 the stack, from the top down");
+  const std::vector<Node> in_both_bare = let_a_quick_thread_come_between<Head::bare>();
+  cookbook::println("with a counted head:");
+  const std::vector<Node> in_both_counted = let_a_quick_thread_come_between<Head::counted>();
+
   cookbook::Checks checks;
-  checks.equal("bare head: the stack while nodes 0 and 1 are out", let_a_quick_thread_come_between<Head::bare>(),
-               {1, 2});
-  checks.equal("counted head: the stack while nodes 0 and 1 are out", let_a_quick_thread_come_between<Head::counted>(),
-               {2});
+  checks.equal("bare head: nodes in the stack that a thread has taken out", in_both_bare, {1});
+  checks.equal("counted head: nodes in the stack that a thread has taken out", in_both_counted, {});
   checks.equal("counted head: additions by all threads", use_together(threads, rounds), 2 * threads * rounds);
   return checks.exit_code();
 }

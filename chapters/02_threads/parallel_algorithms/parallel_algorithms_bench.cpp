@@ -1,4 +1,5 @@
-// Parallel algorithms, measured
+// Parallel algorithms, measured: the jobs of the lesson, for few numbers and for many; and the transform once more, by
+// a function that is passed as a pointer instead of a lambda, and with 200 operations per number instead of two.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/02_threads chapters/02_threads/parallel_algorithms/parallel_algorithms_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o parallel_algorithms_bench
 // Run:     parallel_algorithms_bench [--log2 N] [--rounds N]
@@ -31,6 +32,8 @@ using Number = std::uint32_t;
 using Numbers = std::vector<Number>;
 using Range = tbb::blocked_range<std::size_t>;
 using std::execution::par;
+
+Number scaled(Number number) { return 3 * number + 1; }
 
 }  // namespace
 
@@ -96,22 +99,29 @@ int main(int argc, char** argv) {
         },
         [&] { return sum == expected_sum; });
 
-    const auto affine = [](Number number) { return 3 * number + 1; };
-    std::transform(in.begin(), in.end(), expected.begin(), affine);
     const auto out_is_right = [&] { return out == expected; };
-    measure(
-        "transform",
-        [&] {
-          std::transform(in.begin(), in.end(), out.begin(), affine);
-          cookbook::do_not_optimize(out.data());
-        },
-        [&] { std::transform(par, in.begin(), in.end(), out.begin(), affine); },
-        [&] {
-          tbb::parallel_for(all, [&](const Range& part) {
-            for (std::size_t i = part.begin(); i != part.end(); ++i) out[i] = affine(in[i]);
-          });
-        },
-        out_is_right);
+    const auto measure_transform = [&](const std::string& name, auto operation) {
+      std::transform(in.begin(), in.end(), expected.begin(), operation);
+      measure(
+          name,
+          [&] {
+            std::transform(in.begin(), in.end(), out.begin(), operation);
+            cookbook::do_not_optimize(out.data());
+          },
+          [&] { std::transform(par, in.begin(), in.end(), out.begin(), operation); },
+          [&] {
+            tbb::parallel_for(all, [&](const Range& part) {
+              for (std::size_t i = part.begin(); i != part.end(); ++i) out[i] = operation(in[i]);
+            });
+          },
+          out_is_right);
+    };
+    measure_transform("transform", [](Number number) { return 3 * number + 1; });
+    measure_transform("transform by a function", scaled);  // passed as a pointer
+    measure_transform("transform by 200 operations", [](Number number) {
+      for (Number k = 0; k < 100; ++k) number = number * number + k;
+      return number;
+    });
 
     std::inclusive_scan(in.begin(), in.end(), expected.begin());
     measure(

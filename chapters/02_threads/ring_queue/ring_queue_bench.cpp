@@ -8,10 +8,7 @@
 #include <atomic>
 #include <boost/lockfree/queue.hpp>
 #include <boost/lockfree/spsc_queue.hpp>
-#include <condition_variable>
-#include <deque>
 #include <latch>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,39 +18,22 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "locked_queue.hpp"
 #include "ring_queue.hpp"
 
 namespace {
 
 constexpr std::size_t capacity = 1024;
 
-struct Ring {
-  RingQueue<long> queue{capacity};
+/// The two queues of the lesson.
+template <typename Queue>
+struct Waiting {
+  Queue queue{capacity};
   void put(long item) { queue.put(item); }
   long get() { return *queue.get(); }
 };
-
-/// A lock around a std::deque, as in the recipe thread_queue.
-struct Locked {
-  std::mutex mutex;
-  std::condition_variable not_full, not_empty;
-  std::deque<long> items;
-
-  void put(long item) {
-    std::unique_lock lock(mutex);
-    not_full.wait(lock, [&] { return items.size() < capacity; });
-    items.push_back(item);
-    not_empty.notify_one();
-  }
-  long get() {
-    std::unique_lock lock(mutex);
-    not_empty.wait(lock, [&] { return !items.empty(); });
-    const long item = items.front();
-    items.pop_front();
-    not_full.notify_one();
-    return item;
-  }
-};
+using Ring = Waiting<RingQueue<long>>;
+using Locked = Waiting<LockedQueue<long>>;
 
 struct OneTbb {
   tbb::concurrent_bounded_queue<long> queue;

@@ -5,8 +5,14 @@
 #include <shared_mutex>
 #include <utility>
 
+/// A std::mutex with the functions of a std::shared_mutex: a reader locks it as a writer does. To compare with.
+struct PlainMutex : std::mutex {
+  void lock_shared() { lock(); }
+  void unlock_shared() { unlock(); }
+};
+
 /// The value is reached only through read() and write(), so nobody can forget the lock, unless a pointer to the value
-/// is let out. `Mutex` is any type with the functions of std::shared_mutex; the bench puts others in.
+/// is let out. `Mutex` is any type with the functions of std::shared_mutex.
 template <typename Value, typename Mutex = std::shared_mutex>
 class Guarded {
  public:

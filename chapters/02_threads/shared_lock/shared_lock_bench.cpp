@@ -24,12 +24,6 @@
 
 namespace {
 
-/// A std::mutex that a reader takes as a writer does.
-struct PlainMutex : std::mutex {
-  void lock_shared() { lock(); }
-  void unlock_shared() { unlock(); }
-};
-
 /// No lock at all: right as long as nobody writes.
 struct NoMutex {
   void lock() {}

@@ -1,10 +1,25 @@
-/// A lock that waits by looking at it again and again.
+/// Two locks that wait by looking at the lock again and again: the simplest one, and one that can be used. Both lock
+/// like a std::mutex, so std::scoped_lock works with them.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-/// Locks like a std::mutex, so std::scoped_lock works with it. For sections of a few nanoseconds; see the page.
+/// The simplest spin lock. It is correct, but it keeps its core busy even if the holder is waiting for this core.
+class ExchangeLock {
+ public:
+  void lock() {
+    while (taken_.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_ = false;
+};
+
+/// Waits by loads, with a pause after each, and gives its core away when that takes too long.
 class SpinLock {
  public:
   void lock() {

@@ -2,15 +2,14 @@
 //
 // When do threads pay? Four functions are called eight times, one call after another, and then once in each of eight
 // threads: an empty function, one that computes, one that reads a file, and one that fetches web pages. The program
-// prints how long both took. The empty one loses, since to start a thread takes time; the one that computes gains as
-// many times as there are processors; the one that waits for web pages gains on any machine.
+// prints how long both took, and how many times as fast the threads were. The empty function loses, since to start a
+// thread takes time; the one that computes gains as many times as there are processors; the one that waits for web
+// pages gains on any machine.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_performance/thread_performance.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_performance
 // Run:     thread_performance [--calls N]
 
-#include <atomic>
-#include <numeric>
-#include <set>
+#include <algorithm>
 
 #include "calls.hpp"  // one_by_one(), in_threads()
 #include "cookbook/checks.hpp"
@@ -21,17 +20,23 @@
 
 namespace {
 
-/// Calls the function n times in both ways, prints how long each took, and returns the 2 n results.
+/// Calls the function n times in both ways, three times, and prints the shortest times and their ratio. Returns how
+/// often the calls in threads had other results than those one by one.
 template <typename Function>
-auto compare(const char* name, int n, Function function) {
-  const cookbook::Stopwatch watch;
-  auto results = one_by_one(n, function);
-  const double serial = watch.seconds();
-  const auto more = in_threads(n, function);
-  const double threaded = watch.seconds() - serial;
-  cookbook::println("{:<24} {:8.3f} ms {:11.3f} ms", name, 1000 * serial, 1000 * threaded);
-  results.insert(results.end(), more.begin(), more.end());
-  return results;
+int compare(const char* name, int n, Function function) {
+  double serial = 1e9, threaded = 1e9;
+  int different = 0;
+  for (int run = 0; run < 3; ++run) {
+    const cookbook::Stopwatch watch;
+    const auto expected = one_by_one(n, function);
+    const double half_time = watch.seconds();
+    const auto results = in_threads(n, function);
+    threaded = std::min(threaded, watch.seconds() - half_time);
+    serial = std::min(serial, half_time);
+    different += results != expected;
+  }
+  cookbook::println("{:<21}{:11.1f} us{:13.1f} us{:9.3f} x", name, 1e6 * serial, 1e6 * threaded, serial / threaded);
+  return different;
 }
 
 }  // namespace
@@ -43,21 +48,17 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const std::string path = make_block_file();
-  PageServer server(std::chrono::milliseconds(1));
-  std::atomic<int> empty_calls = 0;
+  PageServer server(std::chrono::milliseconds(1));  // until it answers a request
 
-  cookbook::println("{:<21}    one by one  in {:2} threads", fmt::format("{} calls of", n), n);
-  compare("an empty function", n, [&] { return ++empty_calls; });
-  const auto numbers = compare("F(20000)", n, [] { return fibonacci(20'000); });
-  const auto bytes_read = compare("1000 blocks of a file", n, [&] { return read_blocks(path); });
-  const auto bytes_fetched = compare("10 web pages", n, [&] { return fetch_pages(server.port()); });
+  cookbook::println("{:<21}    one by one  in {:2} threads       gain", fmt::format("{} calls of", n), n);
+  int different = 0;
+  different += compare("an empty function", n, [] { return 0; });
+  different += compare("F(20000)", n, [] { return fibonacci(20'000); });
+  different += compare("1000 blocks of a file", n, [&] { return read_blocks(path); });
+  different += compare("10 web pages", n, [&] { return fetch_pages(server.port()); });
 
   cookbook::Checks checks;
-  checks.equal("calls of the empty function, one by one and in threads", empty_calls.load(), 2 * n);
-  checks.equal("different results of F(20000)", std::set(numbers.begin(), numbers.end()).size(), 1U);
-  checks.equal("bytes read", std::accumulate(bytes_read.begin(), bytes_read.end(), 0L), 2L * n * 1'024'000);
-  checks.equal("bytes fetched", std::accumulate(bytes_fetched.begin(), bytes_fetched.end(), 0L), 2L * n * 10 * 1024);
-  checks.equal("pages that the server was asked for", server.requests(), 2 * n * 10);
-  checks.within("most pages that were waited for at once", server.most_at_once(), 2, n);
+  checks.equal("results in threads that differ from those one by one", different, 0);
+  checks.that("several pages were waited for at the same time", server.most_at_once() > 1);
   return checks.exit_code();
 }

@@ -1,0 +1,116 @@
+// The program's output, and the class from inside.
+
+#include "02_threads/sequence_lock/sequence_lock.hpp"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "cookbook/affinity.hpp"
+#include "support/eventually.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+
+TEST(sequence_lock, no_lock_lets_a_mixed_reading_through) {
+  for (const char* readers : {"1", "2", "5"}) {
+    for (const char* pause : {"0", "1000"}) {
+      const auto result = run("sequence_lock", {"--readers", readers, "--milliseconds", "20", "--pause", pause});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_TRUE(result.has_line("ok    mixed readings with a lock: 0")) << result.text();
+      for (const std::string name : {"std::mutex", "std::shared_mutex", "SequenceLock"}) {
+        EXPECT_EQ(result.captures("^" + name + " .* ([0-9.]+) %$"), std::vector<std::string>{"0.000"}) << result.text();
+      }
+    }
+  }
+}
+
+#ifndef __SANITIZE_THREAD__
+// Zero says something only if the same measurement can find more.
+TEST(sequence_lock, without_protection_some_readings_are_mixed) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const auto result = run("sequence_lock", {"--milliseconds", "50", "--pause", "0"});
+    const auto found = result.captures("^no protection .* ([0-9.]+) %$");
+    ASSERT_EQ(found.size(), 1U) << result.text();
+    if (std::stod(found[0]) > 0) return;
+  }
+  FAIL() << "never seen in 20 runs";
+}
+#endif
+
+TEST(sequence_lock_class, a_reader_waits_for_nobody_but_a_writer_at_work) {
+  SequenceLock<3> numbers;
+  numbers.write({1, 2, 3});
+  std::atomic<bool> go_on = true;
+  std::atomic<int> readings = 0;
+  {
+    std::jthread one([&] {
+      while (go_on) numbers.read(), ++readings;
+    }),
+        two([&] {
+          while (go_on) numbers.read(), ++readings;
+        });
+    EXPECT_TRUE(test_support::eventually([&] { return readings > 100; }));
+    for (long i = 0; i < 1000; ++i) numbers.write({i, i, i});  // ends although two threads read all the time
+    go_on = false;
+  }
+  EXPECT_EQ(numbers.read(), (std::array<long, 3>{999, 999, 999}));
+}
+
+TEST(sequence_lock_class, a_reader_gets_what_was_written_last) {
+  SequenceLock<2> value;
+  EXPECT_EQ(value.read(), (std::array<long, 2>{0, 0}));
+  value.write({1, 2});
+  EXPECT_EQ(value.read(), (std::array<long, 2>{1, 2}));
+  value.write({3, 4});
+  value.write({5, 6});
+  EXPECT_EQ(value.read(), (std::array<long, 2>{5, 6}));
+}
+
+/// Two readers look for values that are half written, or older than the one before, while a writer writes. It rests
+/// after each write, since a reader of a large value needs a while in which nothing is written.
+template <std::size_t words>
+void read_while_written(int readings) {
+  SequenceLock<words> value;
+  std::atomic<int> reading = 2;
+  std::atomic<long> mixed = 0, older = 0;
+  long last = 0;
+  const auto write = [&] {
+    while (reading > 0) {
+      typename SequenceLock<words>::Value all;
+      all.fill(++last);
+      value.write(all);
+      for (std::size_t i = 0; i < 20 * words; ++i) asm volatile("");
+    }
+  };
+  const auto read = [&] {
+    long newest = 0;
+    for (int i = 0; i < readings; ++i) {
+      const auto copy = value.read();
+      for (const long word : copy) mixed += word != copy[0];
+      older += copy[0] < newest;
+      newest = copy[0];
+    }
+    --reading;
+  };
+  { std::jthread writer(write), one(read), two(read); }
+  EXPECT_EQ(mixed, 0);
+  EXPECT_EQ(older, 0);
+  EXPECT_EQ(value.read()[words - 1], last);
+}
+
+#if defined(__SANITIZE_THREAD__)
+constexpr int readings = 5'000;
+#else
+constexpr int readings = 50'000;
+#endif
+
+TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_small_value) { read_while_written<3>(readings); }
+
+TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_large_value) { read_while_written<64>(readings / 50); }
+
+}  // namespace
