@@ -1,6 +1,7 @@
 // Where the counters lie, and that no addition is lost.
 
 #include <cstdint>
+#include <latch>
 #include <thread>
 
 #include "01_getting_started/false_sharing/counters.hpp"
@@ -15,6 +16,7 @@ std::uintptr_t line_of(const Counter& counter) { return reinterpret_cast<std::ui
 TEST(false_sharing, the_counters_lie_in_one_line_or_in_two) {
   std::vector<OneLine> together(5);
   for (const OneLine& counters : together) EXPECT_EQ(line_of(counters.first), line_of(counters.second));
+  EXPECT_EQ(alignof(OneLine), cache_line) << "or else its counters may lie in two lines";
   std::vector<TwoLines> apart(5);
   for (std::size_t i = 0; i < apart.size(); ++i) {
     EXPECT_GE(line_of(apart[i].second) - line_of(apart[i].first), 2U) << "not in the same pair of lines either";
@@ -39,8 +41,13 @@ TEST(false_sharing, every_way_counts_right_beside_another_thread) {
 TEST(false_sharing, two_threads_may_add_atomically_to_the_same_counter) {
   const auto lost = [](void (*count)(Counter&, long)) {
     Counter counter = 0;
-    { std::jthread one(count, std::ref(counter), 300'000), other(count, std::ref(counter), 300'000); }
-    return 600'000 - counter;
+    std::latch both_are_there(2);
+    const auto add = [&] {
+      both_are_there.arrive_and_wait();
+      count(counter, 500'000);
+    };
+    { std::jthread one(add), other(add); }
+    return 1'000'000 - counter;
   };
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(lost(add_atomically), 0);

@@ -81,6 +81,24 @@ TEST(flynn_taxonomy, misd_and_mimd_have_their_threads_at_the_same_time) {
   EXPECT_EQ(most_threads_at_once(5, [&] { mimd(row, 10'000, 5); }), 5U);
 }
 
+// How many pieces each function of a MISD machine has done, and whether one was ahead by more than one piece.
+std::array<std::atomic<int>, 3> pieces_done;
+std::atomic<bool> one_was_ahead;
+
+template <std::size_t function>
+Number count_piece(Numbers piece) {
+  for (const std::atomic<int>& others : pieces_done) one_was_ahead = one_was_ahead || pieces_done[function] > others;
+  if (function == 1 && pieces_done[function] % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ++pieces_done[function];
+  return piece[0];
+}
+
+TEST(flynn_taxonomy, no_function_of_misd_begins_a_piece_before_all_have_done_the_one_before) {
+  const std::vector<Number> row(1'000, 1);
+  EXPECT_EQ(misd(row, 10, {count_piece<0>, count_piece<1>, count_piece<2>}), (Sums{100, 100, 100}));
+  EXPECT_FALSE(one_was_ahead);
+}
+
 TEST(flynn_taxonomy, sisd_and_simd_have_one_thread) {
   const std::vector<Number> row = random_row(100'000);
   const auto seen = [&](auto way) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -79,19 +80,26 @@ TEST(parallel_design, a_thief_takes_the_last_tasks_of_another_and_the_owner_keep
 }
 
 TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_same_time) {
+  constexpr int items = 50'000;  // enough for the workers to meet at the lists
   for (const Way way : ways) {
     for (const std::size_t workers : {1U, 2U, 5U, 16U}) {
-      Mapping mapping(way, tasks_of(3000, 1), workers);
+      Mapping mapping(way, tasks_of(items, 1), workers);
       std::vector<std::vector<int>> done(workers);
+      std::latch all_are_there(static_cast<std::ptrdiff_t>(workers));
       {
         std::vector<std::jthread> threads;
-        for (std::size_t w = 0; w < workers; ++w) threads.emplace_back([&, w] { done[w] = all_of(mapping, w); });
+        for (std::size_t w = 0; w < workers; ++w) {
+          threads.emplace_back([&, w] {
+            all_are_there.arrive_and_wait();
+            done[w] = all_of(mapping, w);
+          });
+        }
       }
       std::vector<int> all;
       for (const auto& of_worker : done) all.insert(all.end(), of_worker.begin(), of_worker.end());
       std::ranges::sort(all);
-      ASSERT_EQ(all.size(), 3000U);
-      for (int i = 0; i < 3000; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)], i);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(items));
+      for (int i = 0; i < items; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)], i);
     }
   }
 }

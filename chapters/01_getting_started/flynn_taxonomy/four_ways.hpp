@@ -30,7 +30,8 @@ Number sum(Numbers data) {
 }
 
 /// The three parts of the job.
-constexpr std::array sum_of = {sum<same>, sum<square>, sum<branch>};
+using Functions = std::array<Number (*)(Numbers), 3>;
+constexpr Functions sum_of = {sum<same>, sum<square>, sum<branch>};
 
 /// One thread, one function, one number at a time.
 inline Sums sisd(Numbers data) { return {sum<same>(data), sum<square>(data), sum<branch>(data)}; }
@@ -68,15 +69,15 @@ inline Sums simd(Numbers data) {
 
 /// One thread per function. All of them work on the same piece, and nobody goes on before all have done it: the barrier
 /// stands for the clock of a MISD machine.
-inline Sums misd(Numbers data, std::size_t piece) {
-  Sums sums(sum_of.size());
-  std::barrier all_have_done_it(sum_of.size());
+inline Sums misd(Numbers data, std::size_t piece, const Functions& functions = sum_of) {
+  Sums sums(functions.size());
+  std::barrier all_have_done_it(functions.size());
   std::vector<std::jthread> threads;
-  for (std::size_t f = 0; f < sum_of.size(); ++f) {
+  for (std::size_t f = 0; f < functions.size(); ++f) {
     threads.emplace_back([&, f] {
       Number mine = 0;
       for (std::size_t i = 0; i < data.size(); i += piece) {
-        mine += sum_of[f](data.subspan(i, std::min(piece, data.size() - i)));
+        mine += functions[f](data.subspan(i, std::min(piece, data.size() - i)));
         all_have_done_it.arrive_and_wait();
       }
       sums[f] = mine;
