@@ -6,7 +6,14 @@
 // for .cpp files too, and __CUDACC__ for .cu files alone.)
 #define FMT_USE_CONSTEXPR 1
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"  // GCC 12 warns at -O3 of an overflow in fmt that cannot happen
+#endif
 #include <fmt/format.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include <string>
 #include <string_view>

@@ -357,7 +357,8 @@ TEST(web_application, curl_gets_and_sends_pages) {
 }
 
 TEST(web_application, wrk_gets_nothing_but_pages) {
-  if (system("command -v wrk >/dev/null") != 0) GTEST_SKIP() << "wrk is not installed: scripts/setup --peers";
+  if (system("command -v wrk >/dev/null") != 0)
+    GTEST_SKIP() << "wrk is not installed: scripts/setup --with-test-dependencies";
   const ServerProcess server("web_application", {"--serve"});
   const auto result = run("/usr/bin/timeout", {"--preserve-status", "--signal", "INT", "0.3", "wrk", "-t1", "-c16",
                                                "-d9s", "http://127.0.0.1:" + std::to_string(server.port) + "/"});

@@ -59,7 +59,8 @@ TEST(cuda_and_opencl, is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
-  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access("/usr/bin/oclgrind", X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   const auto result =
       run("/usr/bin/oclgrind", {"--data-races", "--uninitialized", bin() + "/cuda_and_opencl", "--count", "1000"},
           {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});

@@ -203,7 +203,8 @@ TEST(opencl_elementwise, is_clean_under_oclgrind) {
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
   const std::string oclgrind = "/usr/bin/oclgrind";
-  if (access(oclgrind.c_str(), X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access(oclgrind.c_str(), X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   const auto result = run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_elementwise"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^Oclgrind").size(), 1U) << result.text();

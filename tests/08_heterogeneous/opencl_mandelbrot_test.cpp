@@ -94,7 +94,8 @@ TEST(opencl_mandelbrot, its_kernel_is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
-  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access("/usr/bin/oclgrind", X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   // The whole picture would take long, so this program runs the test above again, on the simulated device.
   const auto result = run("/usr/bin/oclgrind", {"--data-races", "--uninitialized", bin() + "/opencl_mandelbrot_test",
                                                 "--gtest_filter=draw.*"});

@@ -91,7 +91,8 @@ TEST(opencl_matrix_product, is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
-  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access("/usr/bin/oclgrind", X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   const auto result = run("/usr/bin/oclgrind", {"--data-races", bin() + "/opencl_matrix_product", "--size", "19"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^on Oclgrind").size(), 1U) << result.text();

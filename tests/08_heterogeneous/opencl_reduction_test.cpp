@@ -97,7 +97,8 @@ TEST(opencl_reduction, is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
-  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access("/usr/bin/oclgrind", X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   const auto result = under_oclgrind("opencl_reduction", {"--count", "100", "--items", "6"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^on Oclgrind").size(), 1U) << result.text();
@@ -108,7 +109,8 @@ TEST(opencl_reduction, oclgrind_finds_the_missing_barriers) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
-  if (access("/usr/bin/oclgrind", X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access("/usr/bin/oclgrind", X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   const auto result = under_oclgrind("opencl_reduction_no_barrier", {});
   EXPECT_THAT(result.err, testing::Contains(testing::ContainsRegex("data race"))) << result.text();
 }

@@ -203,7 +203,8 @@ TEST(opencl_vector_sum, is_clean_under_oclgrind) {
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";
 #endif
   const std::string oclgrind = "/usr/bin/oclgrind";
-  if (access(oclgrind.c_str(), X_OK) != 0) GTEST_SKIP() << "no oclgrind; scripts/setup --peers installs it";
+  if (access(oclgrind.c_str(), X_OK) != 0)
+    GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   for (const std::string group : {"25", "64"}) {
     const auto result = run(
         oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_vector_sum", "--group", group});

@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "measured runs of each server", 1, 1000);
   options.parse(argc, argv);
   if (access("/usr/sbin/nginx", X_OK) != 0 || system("command -v wrk >/dev/null") != 0) {
-    cookbook::println("skipped: nginx or wrk is not installed; scripts/setup --peers installs them");
+    cookbook::println("skipped: nginx or wrk is not installed; scripts/setup --with-test-dependencies installs them");
     return 77;
   }
 
