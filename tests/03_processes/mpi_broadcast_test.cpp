@@ -90,7 +90,7 @@ void expect_two_broadcasts(int root, int rank, int ranks, MPI_Comm comm) {
 /// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on.
 TEST(mpi_broadcast_broadcast_by_hand, reaches_all_ranks_with_one_message_each_in_the_fewest_rounds) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=broadcast_by_hand.*"},
+    const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=mpi_broadcast_broadcast_by_hand.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 10U) << result.text();

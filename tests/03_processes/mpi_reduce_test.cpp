@@ -92,7 +92,7 @@ void expect_operators_right(int rank, int ranks, MPI_Comm comm) {
 /// This test starts itself again as eight ranks; they form groups of two ranks, of three, and so on.
 TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(8, "mpi_reduce_test", {"--gtest_filter=mpi_operators.*"},
+    const auto result = run_ranks(8, "mpi_reduce_test", {"--gtest_filter=mpi_reduce_mpi_operators.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 8U) << result.text();

@@ -142,7 +142,7 @@ void what_cannot_be_is_an_error() {
 /// This test starts itself again as two ranks.
 TEST(mpi_send_receive_send_modes, differ_in_when_the_call_returns) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(2, "mpi_send_receive_test", {"--gtest_filter=send_modes.*"},
+    const auto result = run_ranks(2, "mpi_send_receive_test", {"--gtest_filter=mpi_send_receive_send_modes.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();

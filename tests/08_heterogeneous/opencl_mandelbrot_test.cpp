@@ -98,7 +98,7 @@ TEST(opencl_mandelbrot, its_kernel_is_clean_under_oclgrind) {
     GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   // The whole picture would take long, so this program runs the test above again, on the simulated device.
   const auto result = run("/usr/bin/oclgrind", {"--data-races", "--uninitialized", bin() + "/opencl_mandelbrot_test",
-                                                "--gtest_filter=draw.*"});
+                                                "--gtest_filter=opencl_mandelbrot_draw.*"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("PASSED.* 1 test").size(), 1U) << result.text();
   EXPECT_THAT(result.err, testing::IsEmpty());
