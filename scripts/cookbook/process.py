@@ -91,10 +91,10 @@ def threads_of(group):
 def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=subprocess.STDOUT, end_orphans=False,
         spared=()):
     """Runs a command in a process group of its own; its output is one text with its errors, unless `errors` is None:
-    then these go through. The group is ended at the limit (seconds), when all its threads have slept for `until_asleep`
-    seconds on end, and when this process is interrupted. Usually the output ends when nobody has it open any more; with
-    `end_orphans` (after adopt_orphans()), when the command has ended: whatever it has left running but the `spared` is
-    killed."""
+    then these go through. The group is ended at the limit (seconds), when it has printed something and all its threads
+    have slept for `until_asleep` seconds on end since, and when this process is interrupted. Usually the output ends
+    when nobody has it open any more; with `end_orphans` (after adopt_orphans()), when the command has ended: whatever it
+    has left running but the `spared` is killed."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=cwd,
                                start_new_session=True, preexec_fn=die_with_parent,
                                env={**os.environ, **(environment or {})})
@@ -109,6 +109,7 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
             if pipe in ready:
                 data = os.read(pipe, 1 << 16)
                 output += data[:max(0, KEPT - len(output))]
+                since = time.monotonic()  # on a busy machine a program may wait long before its first line
                 if not data:
                     waiting.remove(pipe)
             if ended in ready:
@@ -122,7 +123,7 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
                 if threads != before or any(states[0] != "S" for states in threads.values()):
                     since = now
             timed_out = bool(waiting) and (limit is not None and now - start >= limit
-                                           or until_asleep > 0 and now - since >= until_asleep)
+                                           or until_asleep > 0 and len(output) > 0 and now - since >= until_asleep)
     finally:
         if process.returncode is None or timed_out:
             end_group(process)
