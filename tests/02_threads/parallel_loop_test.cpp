@@ -1,9 +1,41 @@
-// The program's output, recomputed, and its points from inside.
+// The program's output, recomputed, and its functions from inside.
 
+#include <tbb/global_control.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "02_threads/parallel_loop/points.hpp"
+
+namespace {
+
+std::mutex noting;
+std::map<int, int> calls;  // how often close_to() was called for each point
+std::set<pid_t> callers;   // the threads that have called it
+
+long noted_close_to(const std::vector<Point>& points, int i) {
+  {
+    const std::scoped_lock lock(noting);
+    ++calls[i];
+    callers.insert(gettid());
+  }
+  return close_to(points, i);
+}
+
+}  // namespace
+
+// The program's functions are tested from inside, too, with a close_to() that notes who calls it.
+#define main main_of_the_program
+#define close_to noted_close_to
+#include "02_threads/parallel_loop/parallel_loop.cpp"
+#undef close_to
+#undef main
+
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -26,17 +58,46 @@ void expect_pairs(const std::vector<std::string>& arguments, int points) {
   const auto result = run("parallel_loop", arguments);
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const std::string expected = ": " + std::to_string(close_pairs(random_points(points)));
-  for (const char* who : {"OpenMP", "oneTBB", "threads"}) {
+  for (const char* who : {"OpenMP, equal shares", "OpenMP, pieces of 16", "oneTBB", "threads"}) {
     EXPECT_TRUE(result.has_line(std::string("ok    close pairs by ") + who + expected)) << result.text();
   }
 }
 
-TEST(parallel_loop, all_three_find_every_pair_once_for_any_number_of_threads) {
+TEST(parallel_loop, all_forms_find_every_pair_once_for_any_number_of_threads) {
   for (const char* threads : {"1", "2", "3", "7", "64"}) expect_pairs({"--threads", threads, "--points", "2000"}, 2000);
 }
 
-TEST(parallel_loop, all_three_find_every_pair_once_for_any_number_of_points) {
+TEST(parallel_loop, all_forms_find_every_pair_once_for_any_number_of_points) {
   for (const int points : {1, 2, 15, 16, 17, 33, 1000}) expect_pairs({"--points", std::to_string(points)}, points);
+}
+
+using Form = long(const std::vector<Point>&, int);
+
+/// Whether `form` calls close_to() once for each point, and, sooner or later, in at least `least` threads of four.
+bool is_shared(Form form, std::size_t least) {
+  const auto points = random_points(2000);
+  bool shared = false;
+  return test_support::eventually([&] {
+    if (shared) return true;
+    calls.clear();
+    callers.clear();
+    form(points, 4);
+    EXPECT_EQ(calls.size(), points.size());
+    for (const auto& [i, times] : calls) EXPECT_EQ(times, 1) << i;
+    shared = callers.size() >= least;
+    return shared;
+  });
+}
+
+TEST(parallel_loop, several_threads_share_every_parallel_form) {
+  EXPECT_TRUE(is_shared(by_one_thread, 1));
+  EXPECT_TRUE(is_shared(by_equal_shares, 4));
+  EXPECT_TRUE(is_shared(by_openmp, 2));
+#ifndef __SANITIZE_THREAD__
+  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
+  EXPECT_TRUE(is_shared(by_tbb, 2));
+#endif
+  EXPECT_TRUE(is_shared(by_threads, 2));
 }
 
 TEST(parallel_loop, equal_shares_are_not_equal_work) {

@@ -1,9 +1,9 @@
 // Memory orders
 //
-// Three jobs for two threads, and the memory order that each job needs. They count together: relaxed. One writes plain
-// messages that the other reads: release and acquire. Each stores to its own variable and then loads the other's: with
-// release and acquire both threads may get the old value, and the program counts how often; with sequential consistency
-// that cannot happen.
+// Three jobs for two threads, and the memory order that each job needs. They count together: relaxed is enough, but the
+// addition must be one step; the program shows how many additions are lost if it is two. One thread writes plain
+// messages that the other reads: release and acquire. Each stores to its own variable and then loads the other's: the
+// program shows in how many rounds both get the old value. Only with sequential consistency this cannot happen.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/atomics/atomics.cpp common/cookbook/*.cpp -lfmt -pthread -o atomics
 // Run:     atomics [--rounds N]
@@ -27,6 +27,15 @@ int count_together(int rounds) {
     for (int i = 0; i < rounds; ++i) counter.fetch_add(1, relaxed);  // no other data depends on the counter
   });
   return counter;  // the threads have ended, so this sees all their additions
+}
+
+/// The same in two steps. Between them the other thread may add, and then its addition is overwritten.
+int count_in_two_steps(int rounds) {
+  std::atomic<int> counter = 0;
+  run_concurrently(2, [&](int) {
+    for (int i = 0; i < rounds; ++i) counter.store(counter.load(relaxed) + 1, relaxed);
+  });
+  return counter;
 }
 
 struct Message {
@@ -83,21 +92,32 @@ int both_got_the_old_value(int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int rounds = 5000;
+  int rounds = 20'000;
   cookbook::Options options("Choose the memory order of each atomic operation");
   options.add("rounds", rounds, "additions, messages and rounds", 1, 1'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("release and acquire: in {} of {} rounds both threads got the old value",
-                    both_got_the_old_value<release, acquire>(rounds), rounds);
+  const auto percent = [](int part, int whole) { return 100.0 * part / whole; };
+  const int counted = count_together(rounds), counted_in_two_steps = count_in_two_steps(rounds);
+  cookbook::println("two threads count: additions that are lost");
+  cookbook::println("    load, then store, both relaxed {:7.2f} %",
+                    percent(2 * rounds - counted_in_two_steps, 2 * rounds));
+  cookbook::println("    fetch_add, relaxed             {:7.2f} %", percent(2 * rounds - counted, 2 * rounds));
+
+  const int both_old = both_got_the_old_value<seq_cst, seq_cst>(rounds);
+  cookbook::println("store mine, then load the other's: rounds in which both threads get the old value");
+  cookbook::println("    relaxed                        {:7.2f} %",
+                    percent(both_got_the_old_value<relaxed, relaxed>(rounds), rounds));
+  cookbook::println("    release and acquire            {:7.2f} %",
+                    percent(both_got_the_old_value<release, acquire>(rounds), rounds));
+  cookbook::println("    seq_cst                        {:7.2f} %", percent(both_old, rounds));
 
   std::vector<Message> sent;
   for (int i = 0; i < rounds; ++i) sent.push_back(message_of(i));
 
   cookbook::Checks checks;
-  checks.equal("relaxed: additions that were counted", count_together(rounds), 2 * rounds);
+  checks.equal("relaxed: additions that were counted", counted, 2 * rounds);
   checks.that("release and acquire: every message arrived as it was sent", pass_messages(rounds) == sent);
-  checks.equal("sequential consistency: rounds in which both threads got the old value",
-               both_got_the_old_value<seq_cst, seq_cst>(rounds), 0);
+  checks.equal("sequential consistency: rounds in which both threads got the old value", both_old, 0);
   return checks.exit_code();
 }

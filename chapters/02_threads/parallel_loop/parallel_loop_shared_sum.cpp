@@ -10,13 +10,14 @@
 
 #include <cstdio>
 
+volatile long sum = 0;  // volatile: else a compiler may add in a register: then the sum is right in most runs
+
 int main() {
   constexpr long count = 100'000'000;
-  long sum = 0;
 #pragma omp parallel for num_threads(4)  // wrong: reduction(+ : sum) is missing
-  for (long i = 1; i <= count; ++i) sum += i;
+  for (long i = 1; i <= count; ++i) sum = sum + i;
 
-  std::printf("1 + 2 + ... + %ld = %ld\n", count, sum);
+  std::printf("1 + 2 + ... + %ld = %ld\n", count, long(sum));
   if (sum == count * (count + 1) / 2) return 0;
   std::puts("the sum is wrong");
   return 1;
