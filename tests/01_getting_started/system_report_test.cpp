@@ -57,6 +57,20 @@ TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
   }
 }
 
+TEST(system_report, devices_and_drivers_are_counted) {
+  const auto files_in = [](const char* folder) {
+    long files = 0;
+    std::error_code no_folder;
+    for (const auto& file : std::filesystem::directory_iterator(folder, no_folder)) files += !file.path().empty();
+    return std::to_string(files);
+  };
+  const auto result = run("system_report");
+  EXPECT_EQ(result.captures("^OpenCL's loader .*, drivers: (\\d+)$"),
+            std::vector<std::string>{files_in("/etc/OpenCL/vendors")});
+  EXPECT_EQ(result.captures("^NVIDIA's driver .*, devices: (\\d+)$"),
+            std::vector<std::string>{files_in("/proc/driver/nvidia/gpus")});
+}
+
 TEST(system_report, memory_and_caches_are_those_that_the_system_has) {
   const auto result = run("system_report");
   const double gib = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / (1 << 30);
