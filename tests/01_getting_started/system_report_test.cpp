@@ -9,6 +9,7 @@
 
 #include <array>
 #include <fstream>
+#include <sstream>
 
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -39,8 +40,9 @@ const std::string two_chapters =
 TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
   const auto result = run("system_report");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^caches .* (level \\d \\d+ KiB(, )?)+$|^caches .* not known$").size(), 1U)
+  EXPECT_EQ(result.lines_with("^caches .* (level \\d \\d+ [KM]iB(, )?)+$|^caches .* not known$").size(), 1U)
       << result.text();
+  EXPECT_EQ(result.lines_with("^Boost's headers .* (\\d+\\.\\d+|not found)$").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^memory .* [0-9.]+ GiB in [1-9]\\d* NUMA node").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^01_getting_started .* [1-9]\\d* of [1-9]\\d* recipes built").size(), 1U)
       << result.text();
@@ -53,6 +55,20 @@ TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
     const std::string wanted = dlopen(file, RTLD_LAZY) != nullptr ? found : "not found";
     EXPECT_EQ(result.lines_with(std::string(row) + " .* " + wanted + "(, .*)?$").size(), 1U) << result.text();
   }
+}
+
+TEST(system_report, devices_and_drivers_are_counted) {
+  const auto files_in = [](const char* folder) {
+    long files = 0;
+    std::error_code no_folder;
+    for (const auto& file : std::filesystem::directory_iterator(folder, no_folder)) files += !file.path().empty();
+    return std::to_string(files);
+  };
+  const auto result = run("system_report");
+  EXPECT_EQ(result.captures("^OpenCL's loader .*, drivers: (\\d+)$"),
+            std::vector<std::string>{files_in("/etc/OpenCL/vendors")});
+  EXPECT_EQ(result.captures("^NVIDIA's driver .*, devices: (\\d+)$"),
+            std::vector<std::string>{files_in("/proc/driver/nvidia/gpus")});
 }
 
 TEST(system_report, memory_and_caches_are_those_that_the_system_has) {
@@ -68,12 +84,26 @@ TEST(system_report, memory_and_caches_are_those_that_the_system_has) {
     const std::string type = test_support::text_of(folder + "type"), size = test_support::text_of(folder + "size");
     if (type.empty()) break;
     if (type.starts_with("Instruction")) continue;
+    const int kib = std::stoi(size);
     caches += (caches.empty() ? "level " : ", level ") +
               std::to_string(std::stoi(test_support::text_of(folder + "level"))) + " " +
-              std::to_string(std::stoi(size)) + " KiB";
+              (kib % 1024 == 0 ? std::to_string(kib / 1024) + " MiB" : std::to_string(kib) + " KiB");
   }
   if (caches.empty()) GTEST_SKIP() << "the system does not tell its caches";
   EXPECT_EQ(result.captures("^caches .*?  +(level .*)$"), std::vector<std::string>{caches}) << result.text();
+}
+
+TEST(system_report, the_page_shows_its_lines_as_they_are_up_to_the_last_column) {
+  const auto up_to_last_column = [](std::string line) { return line.substr(0, line.starts_with("ok") ? 99 : 51); };
+  std::vector<std::string> printed, shown;
+  for (const auto& line : run("system_report").out) printed.push_back(up_to_last_column(line));
+  std::istringstream page(test_support::text_of(std::filesystem::path(__FILE__).parent_path() /
+                                                "../../chapters/01_getting_started/system_report/README.md"));
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("what   ") || (!shown.empty() && line != "```")) shown.push_back(up_to_last_column(line));
+    if (!shown.empty() && line == "```") break;
+  }
+  EXPECT_EQ(shown, printed);
 }
 
 TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {

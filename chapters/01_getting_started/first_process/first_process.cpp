@@ -1,7 +1,7 @@
 // A first process
 //
 // There are two ways to start another program. posix_spawn starts it in a second process, and the program that called
-// it goes on. execvp starts it in the place of the program that called it: the process stays, and the program in it
+// it goes on: here it adds a million numbers meanwhile. execvp starts it in the place of the program that called it: the process stays, and the program in it
 // changes. Here this program, the parent, spawns the caller (first_process_caller), and the caller replaces itself by
 // the callee (first_process_callee). Each line begins with the process id: two programs share one of them.
 //
@@ -14,7 +14,9 @@
 
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
@@ -48,17 +50,23 @@ int main(int argc, char** argv) {
   const cookbook::Stopwatch watch;
   pid_t child = 0;
   check_error(spawn(child, caller, arguments), "posix_spawn");
-  const double started = watch.seconds();  // posix_spawn has returned: here the parent could do something else
+  const double started = watch.seconds();  // posix_spawn has returned, and the parent works while the new process runs
+  std::vector<long> numbers(1'000'000);
+  std::iota(numbers.begin(), numbers.end(), 1);  // 1, 2, 3, ...
+  const long sum = std::accumulate(numbers.begin(), numbers.end(), 0L);
+  const double added = watch.seconds();
 
   int status = 0;
-  check(waitpid(child, &status, 0), "waitpid");  // until process `child` has ended
-  cookbook::println("parent {}: posix_spawn returned after {:.2f} ms, process {} ended after {:.2f} ms", getpid(),
-                    started * 1000, child, watch.seconds() * 1000);
+  check(waitpid(child, &status, 0), "waitpid");  // until process `child` has ended. check: exit 3 if the call fails
+  const double ended = watch.seconds();
+  cookbook::println("parent {}: posix_spawn returned after {:.2f} ms", getpid(), started * 1000);
+  cookbook::println("parent {}: sum of 1 to 1000000, ready after {:.2f} ms: {}", getpid(), added * 1000, sum);
+  cookbook::println("parent {}: waitpid returned after {:.2f} ms, process {} has ended", getpid(), ended * 1000, child);
   pid_t none = 0;
   const int error = spawn(none, folder / "no_such_program", arguments);
 
   cookbook::Checks checks;
-  // -1: it did not end by itself, but by a signal.
+  // WIFEXITED: it has ended by itself, with the exit code WEXITSTATUS. -1: a signal has ended it.
   checks.equal("exit code of that process, given by the callee", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
                exit_code);
   checks.equal("to spawn a program that is not there", std::string(std::strerror(error)), "No such file or directory");

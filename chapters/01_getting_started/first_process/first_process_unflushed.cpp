@@ -17,7 +17,7 @@ int main() {
   std::fputs("Process calling\n", log);
   // missing: std::fflush(log);
   if (dup2(fileno(log), STDIN_FILENO) == -1) return 3;  // the shell reads the log as its standard input
-  // test -s: is the file longer than 0 bytes?
+  // execlp is execvp with the arguments one by one. test -s: is the file longer than 0 bytes?
   execlp("sh", "sh", "-c", "test -s /dev/stdin || { echo 'the log is empty'; exit 1; }; cat /dev/stdin", nullptr);
   std::perror("execlp");
   return 3;

@@ -1,8 +1,8 @@
 // A tour of the language
 //
 // Ten small steps for those who come from Python: integers, complex numbers, strings, lists, a while loop, branches, a
-// for loop, a function, names from libraries, a class. Each is written in C++ as one would write it in Python. The
-// table shows what Python gives and what C++ gives. Guess first in which steps they differ.
+// for loop, a function, names from libraries, a class. Each is a short function for something that one can do in
+// Python. The table shows what Python gives and what C++ gives. Guess first in which steps they differ.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/language_tour/language_tour.cpp common/cookbook/*.cpp -lfmt -o language_tour
 // Run:     language_tour [--differing]

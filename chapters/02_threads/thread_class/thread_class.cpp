@@ -1,8 +1,9 @@
 // Thread as a class
 //
 // A Timer is an object whose call operator runs in a thread. The object keeps what the thread needs, a period, and what
-// it has done, the times of its ticks, which main reads after the join. Then two timers are asked to stop while they
-// wait: one that sleeps, and ends when its period is over, and one that waits with its stop token, and ends at once.
+// it has done, the times of its ticks, which main reads after the join. Then two timers that would tick a thousand
+// times are asked to stop: one that sleeps, and ends when its period is over, and one that waits with its stop token,
+// and ends at once.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_class/thread_class.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_class
 // Run:     thread_class [--ticks N] [--period-ms N]
@@ -41,7 +42,7 @@ struct SleepingTimer {
 
 /// Runs `timer` in a thread, asks it to stop, and prints how long it then takes to end.
 template <typename AnyTimer>
-void stop(std::string_view what, AnyTimer& timer) {
+void ask_to_end(std::string_view what, AnyTimer& timer) {
   std::jthread thread(std::ref(timer));
   std::this_thread::sleep_for(20ms);  // by now the timer usually waits for its first tick
   const cookbook::Stopwatch watch;
@@ -74,14 +75,15 @@ int main(int argc, char** argv) {
   print_ticks("Timer-1", one);
   print_ticks("Timer-2", two);
 
-  cookbook::println("asked to stop while they wait:");
-  SleepingTimer sleeping{300ms, 1};
-  stop("a timer that sleeps, period of 300 ms:", sleeping);
-  Timer waiting(1h, 1);
-  stop("a timer with a stop token, period of an hour:", waiting);
+  cookbook::println("asked to stop while they wait for the first of 1000 ticks:");
+  SleepingTimer sleeping{300ms, 1000};
+  ask_to_end("a timer that sleeps, period of 300 ms:", sleeping);
+  Timer waiting(1h, 1000);
+  ask_to_end("a timer with a stop token, period of an hour:", waiting);
 
   cookbook::Checks checks;
   checks.equal("ticks of Timer-1, Timer-2, and the one with an hour",
                std::vector{one.ticks(), two.ticks(), waiting.ticks()}, {ticks, ticks, 0});
+  checks.that("the timer that sleeps ended before its 1000th tick", sleeping.ticks < 1000);
   return checks.exit_code();
 }
