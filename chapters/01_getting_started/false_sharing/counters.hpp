@@ -10,7 +10,7 @@ using Counter = std::atomic<long>;
 /// name std::hardware_destructive_interference_size.)
 constexpr std::size_t cache_line = 64;
 
-/// The usual way to write it: one counter after the other, in one line.
+/// One counter after the other. Without alignas a line could end between them.
 struct alignas(cache_line) OneLine {
   Counter first = 0, second = 0;
 };

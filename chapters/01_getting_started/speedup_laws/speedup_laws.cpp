@@ -21,7 +21,7 @@
 
 namespace {
 
-/// One unit of work: one or two microseconds of arithmetic. Each step needs the one before, and none touches memory.
+/// One unit of work: about two microseconds of arithmetic. Each step needs the one before, and none touches memory.
 /// (Not inlined, since the compiler would otherwise do several units at once in one loop and not in another.)
 [[gnu::noinline]] Sum unit(long i) {
   constexpr Sum factor = 0xbf58476d1ce4e5b9;  // any large odd number would do
@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
   for (int count = 16; count < max_threads; count *= 2) counts.insert(count);
 
   int wrong = 0;
-  // Rows: the loop, then the same work and more work for each number of threads. (The 1 is an amount, not used here.)
+  // Rows: the loop, then the same work and more work for each number of threads. (The 1 would be needed for rates; here
+  // only the times count.)
   std::vector<cookbook::Benchmark> rows = {{"the loop", 1, [&] { cookbook::do_not_optimize(loop(units)); }}};
   for (const int count : counts) {
     if (count > max_threads) break;
