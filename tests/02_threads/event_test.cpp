@@ -27,6 +27,10 @@ TEST(event, a_counter_loses_no_signal) {
     const auto result = run("event", {"--signals", std::to_string(signals), "--pause-ms", "0"}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.captures("^ +counter: (\\d+) received$"), std::vector{std::to_string(signals)}) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the event stays set after the last pulse: false")) << result.text();
+    const auto pulses = result.captures("pulses: (\\d+) received$");
+    ASSERT_EQ(pulses.size(), 1U) << result.text();
+    EXPECT_GE(std::stoi(pulses[0]), 1) << "the receiver waits when the first pulse comes";
     EXPECT_TRUE(result.has_line("ok    sum of the numbers received, by the counter: " +
                                 std::to_string(signals * (signals + 1) / 2)))
         << result.text();

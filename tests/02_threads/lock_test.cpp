@@ -1,7 +1,9 @@
 // The program's output, and what the page says about locks.
 
+#include <chrono>
 #include <mutex>
 #include <semaphore>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -27,6 +29,18 @@ TEST(lock, ends_at_zero_with_a_lock_and_in_range_without) {
     ASSERT_EQ(unlocked.size(), 1U) << result.text();
     EXPECT_LE(std::abs(std::stol(unlocked[0])), changes);
   }
+}
+
+TEST(lock, the_changes_take_no_longer_than_the_run) {
+  constexpr double changes = 5'000'000;  // of each thread
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("lock", {"--changes", "5000000"});
+  const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  const auto costs = result.captures("^.+ +(\\d+\\.\\d) ns$");
+  ASSERT_EQ(costs.size(), 3U) << result.text();
+  double counted = 0;
+  for (const std::string& cost : costs) counted += std::stod(cost) * 2 * changes;
+  EXPECT_LE(counted, 1.05 * ns) << result.text();  // the costs are rounded
 }
 
 TEST(lock, updates_get_lost_without_it) {

@@ -8,6 +8,7 @@
 // Run:     deadlock [--payments N]
 
 #include <atomic>
+#include <latch>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -23,8 +24,8 @@ namespace {
 
 // An Account has a number, a balance, and a mutex that protects the balance.
 
-/// Moves `amount`. The caller holds both locks.
-void move(auto& from, auto& to, int amount) {
+/// Transfers `amount`. The caller holds both locks.
+void transfer(auto& from, auto& to, int amount) {
   from.balance -= amount;
   to.balance += amount;
   if constexpr (requires { from.trace; }) from.trace.note("pays");
@@ -34,7 +35,7 @@ void move(auto& from, auto& to, int amount) {
 constexpr auto pay_payer_first = [](auto& from, auto& to, int amount) {
   std::scoped_lock first(from.mutex);
   std::scoped_lock second(to.mutex);  // never returns if the thread that holds it waits for `first`
-  move(from, to, amount);
+  transfer(from, to, amount);
 };
 
 /// Cure 1, a fixed order: the lower number first, whoever pays.
@@ -42,13 +43,13 @@ constexpr auto pay_in_order = [](auto& from, auto& to, int amount) {
   const bool payer_is_lower = from.number < to.number;
   std::scoped_lock lower(payer_is_lower ? from.mutex : to.mutex);
   std::scoped_lock higher(payer_is_lower ? to.mutex : from.mutex);
-  move(from, to, amount);
+  transfer(from, to, amount);
 };
 
 /// Cure 2, both at once: std::scoped_lock takes several locks without deadlock, in whatever order they are named.
 constexpr auto pay_with_both = [](auto& from, auto& to, int amount) {
   std::scoped_lock both(from.mutex, to.mutex);
-  move(from, to, amount);
+  transfer(from, to, amount);
 };
 
 /// Cure 3, try and give back: if the second lock is taken, release the first one and begin again.
@@ -57,7 +58,7 @@ constexpr auto pay_with_try = [](auto& from, auto& to, int amount) {
     {
       std::scoped_lock first(from.mutex);
       std::unique_lock second(to.mutex, std::try_to_lock);  // never waits
-      if (second) return move(from, to, amount);
+      if (second) return transfer(from, to, amount);
     }
     std::this_thread::yield();  // the other thread may need the processor to finish
   }
@@ -97,10 +98,13 @@ struct Account {
   std::mutex mutex = {};
 };
 
-/// At full speed, with a std::mutex: account 1 pays 1 to account 2 in one thread, and gets 3 from it in another.
+/// At full speed, with a std::mutex: account 1 pays 1 to account 2 in one thread, and gets 3 from it in another
+/// (different amounts, so that swapped accounts would show).
 std::vector<long> balances_after(int payments, auto pay) {
   Account one{1, 3L * payments}, two{2, 3L * payments};
+  std::latch both_started(2);  // so that one thread has not finished before the other begins
   const auto repeat = [&](Account& from, Account& to, int amount) {
+    both_started.arrive_and_wait();
     for (int i = 0; i < payments; ++i) pay(from, to, amount);
   };
   {

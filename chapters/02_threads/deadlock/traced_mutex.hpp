@@ -20,7 +20,7 @@ class Trace {
   /// Runs each function in a thread of its own, named A, B and so on; A begins. Returns when all have ended.
   void run(const std::vector<std::function<void()>>& functions);
 
-  /// Records what the calling thread does now.
+  /// Records what the calling thread does now. Needs no lock: only the thread whose turn it is calls this.
   void note(const std::string& what);
 
   /// What a thread has done in one turn.
@@ -154,6 +154,7 @@ inline void TracedMutex::lock() {
     }
     trace_.threads_[me].waits_for = nullptr;
   }
+  // Also at every later lock(): after a deadlock the drawing is complete, and the threads only have to end.
   if (trace_.deadlocked_) throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur));
   take();
 }

@@ -20,8 +20,9 @@
 
 namespace {
 
-/// The naive form: the event is set and cleared for each signal. Returns how many signals were received.
-int by_pulses(int signals, std::chrono::milliseconds pause) {
+/// The naive form: the event is set and cleared for each signal. Returns how many signals were received. `stays_set`:
+/// whether the event is still set after the last pulse.
+int by_pulses(int signals, std::chrono::milliseconds pause, bool& stays_set) {
   Event event;
   std::atomic<bool> finished = false;
   int received = 0;
@@ -33,11 +34,13 @@ int by_pulses(int signals, std::chrono::milliseconds pause) {
       std::this_thread::sleep_for(pause);  // is busy with what was signalled
     }
   });
+  while (event.waiting() == 0) std::this_thread::yield();  // so that the first pulse is not lost
   for (int i = 0; i < signals; ++i) {
     std::this_thread::sleep_for(pause);
     event.set();
     event.clear();
   }
+  stays_set = event.wait_for(std::chrono::milliseconds(0));
   finished = true;
   event.set();
   receiver.join();
@@ -96,20 +99,23 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds pause(pause_ms);
 
-  Event ready, other;
+  Event ready, pulsed;
   const int by_state = released_by(ready, [](Event& event) { event.set(); });
-  const int by_pulse = released_by(other, [](Event& event) {
+  const int by_pulse = released_by(pulsed, [](Event& event) {
     event.set();
     event.clear();
   });
   cookbook::println("3 threads wait, 1 comes later     set(): {} go on", by_state);
   cookbook::println("                         set(), clear(): {} go on", by_pulse);
-  cookbook::println("{} signals while busy       pulses: {} received", signals, by_pulses(signals, pause));
+  bool stays_set = true;
+  const int received = by_pulses(signals, pause, stays_set);
+  cookbook::println("{} signals while busy       pulses: {} received", signals, received);
   long sum = 0;
   cookbook::println("                                counter: {} received", by_counter(signals, pause, sum));
 
   cookbook::Checks checks;
   checks.equal("threads released by a state, by a pulse", std::vector{by_state, by_pulse}, {4, 3});
+  checks.equal("the event stays set after the last pulse", stays_set, false);
   checks.equal("sum of the numbers received, by the counter", sum, signals * (signals + 1L) / 2);
   return checks.exit_code();
 }

@@ -8,6 +8,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
 // Run:     recursive_lock [--items N]
 
+#include <latch>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -36,11 +37,14 @@ std::vector<std::string> look_at_add(std::string_view name) {
 template <typename Box>
 int left_after(int items) {
   Box box;
+  std::latch both_started(2);  // so that one thread has not finished before the other begins
   {
     std::jthread adder([&] {
+      both_started.arrive_and_wait();
       for (int i = 0; i < items; ++i) box.add();
     });
     std::jthread remover([&] {
+      both_started.arrive_and_wait();
       for (int i = 0; i < items; ++i) box.remove();
     });
   }
@@ -76,6 +80,7 @@ int main(int argc, char** argv) {
     found.push_back(another_can_lock(mutex) ? "can lock it" : "has to wait");
     cookbook::println("recursive mutex, {:<15}{}", step, found.back());
   };
+  cookbook::println("one thread has it                another thread");
   mutex.lock();
   mutex.lock();
   look("locked twice");

@@ -65,8 +65,8 @@ HandedOver hand_over(int items) {
 /// Six threads come in, stay for a while, and leave; `limit` of them may be inside at the same time. Prints and returns
 /// how many were, and prints how long it took. With a limit of 6 there is no semaphore.
 int visit_all(int limit, std::chrono::milliseconds stay) {
-  Semaphore room(limit);  // the class of semaphore_class.hpp
-  std::barrier<> full(limit);
+  Semaphore room(limit);       // the class of semaphore_class.hpp
+  std::barrier<> full(limit);  // a limit that divides 6: else the last visitors would wait for ever
   std::atomic<int> inside = 0;
   std::vector<int> found(6);  // how many were inside when each visitor had come in, with itself
   const auto visit = [&](int visitor) {
