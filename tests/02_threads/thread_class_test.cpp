@@ -70,6 +70,17 @@ TEST(thread_class, the_timer_that_sleeps_ends_when_a_period_is_over_and_long_bef
       << result.text();
 }
 
+TEST(thread_class, the_time_to_the_end_counts_from_the_request) {
+  // It comes 20 ms after the start, so less than 300 ms remain, except on a machine that is very busy.
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto later = run("thread_class", {"--ticks", "1", "--period-ms", "1"})
+                           .captures("period of 300 ms: +ended +([0-9.]+) ms later$");
+    ASSERT_EQ(later.size(), 1U);
+    if (std::stod(later[0]) < 290) return;
+  }
+  FAIL() << "never less than 290 ms";
+}
+
 TEST(thread_class, ctrl_c_ends_it_at_once) {
   const auto result = run("thread_class", {"--period-ms", "10000"}, {.interrupt_after_ms = 200});
   EXPECT_EQ(result.exit_code, -2) << result.text();

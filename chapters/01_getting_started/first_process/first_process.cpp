@@ -1,9 +1,10 @@
 // A first process
 //
 // There are two ways to start another program. posix_spawn starts it in a second process, and the program that called
-// it goes on: here it adds a million numbers meanwhile. execvp starts it in the place of the program that called it: the process stays, and the program in it
-// changes. Here this program, the parent, spawns the caller (first_process_caller), and the caller replaces itself by
-// the callee (first_process_callee). Each line begins with the process id: two programs share one of them.
+// it goes on: here it adds a million numbers meanwhile. execvp starts it in the place of the program that called it:
+// the process stays, and the program in it changes. Here this program, the parent, spawns the caller
+// (first_process_caller), and the caller replaces itself by the callee (first_process_callee). Each line begins with
+// the process id: two programs share one of them.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/first_process/first_process.cpp common/cookbook/*.cpp -lfmt -o first_process
 // Run:     first_process [--exit-code N]     (with first_process_caller and first_process_callee in the same folder)
@@ -14,9 +15,7 @@
 
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 #include <string>
-#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
@@ -51,9 +50,11 @@ int main(int argc, char** argv) {
   pid_t child = 0;
   check_error(spawn(child, caller, arguments), "posix_spawn");
   const double started = watch.seconds();  // posix_spawn has returned, and the parent works while the new process runs
-  std::vector<long> numbers(1'000'000);
-  std::iota(numbers.begin(), numbers.end(), 1);  // 1, 2, 3, ...
-  const long sum = std::accumulate(numbers.begin(), numbers.end(), 0L);
+  long sum = 0;
+  for (long number = 1; number <= 1'000'000; ++number) {
+    sum += number;
+    cookbook::do_not_optimize(sum);  // or the compiler would use a formula instead of the loop
+  }
   const double added = watch.seconds();
 
   int status = 0;
