@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
   check_error(spawn(child, caller, arguments), "posix_spawn");
   const double started = watch.seconds();  // posix_spawn has returned, and the parent works while the new process runs
   long sum = 0;
-  for (long number = 1; number <= 1'000'000; ++number) {
-    sum += number;
+  for (long i = 1; i <= 1'000'000; ++i) {
+    sum += i;
     cookbook::do_not_optimize(sum);  // or the compiler would use a formula instead of the loop
   }
   const double added = watch.seconds();
