@@ -71,7 +71,7 @@ TEST(parallel_sort, other_types_too) {
   EXPECT_EQ(words, (std::vector<std::string>{"", "apple", "fig", "fig", "lime", "pear", "quince"}));
 }
 
-TEST(parallel_merge, rows_of_any_lengths) {
+TEST(parallel_sort_merge, rows_of_any_lengths) {
   for (const std::size_t left : {0U, 1U, 5U, 300U}) {
     for (const std::size_t right : {0U, 1U, 6U, 3'000U}) {
       std::vector<int> a = random_numbers(left, 50), b = random_numbers(right + 1, 50);
@@ -103,7 +103,22 @@ struct Seen {
   }
 };
 
-TEST(parallel_merge, the_threads_have_equal_shares) {
+TEST(parallel_sort, every_thread_has_a_part_to_sort) {
+  for (const int threads : {1, 2, 3, 8}) {
+    std::vector<Seen> numbers(8'000);
+    std::mt19937 random;
+    for (Seen& number : numbers) number.value = static_cast<int>(random() % 1'000'000);
+    Seen::comparisons.clear();
+    parallel_sort(std::span(numbers), threads);
+    // Threads that merge are new ones, and sort nothing; to sort a part takes more comparisons than to merge one.
+    long many = 0;
+    for (const auto& [id, count] : Seen::comparisons) many += count > 8'000 / threads * 5;
+    EXPECT_EQ(many, threads);
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+  }
+}
+
+TEST(parallel_sort_merge, the_threads_have_equal_shares) {
   std::vector<Seen> a(4'000), b(4'000), out(8'000);
   for (int i = 0; i < 4'000; ++i) a[i].value = 2 * i, b[i].value = 2 * i + 1;
   Seen::comparisons.clear();
