@@ -25,7 +25,7 @@ void until_waiting(const InterpreterLock& gil, long threads) {
 
 TEST(interpreter_lock, one_thread_computes_at_once_and_all_wait_at_once) {
   for (const std::string threads : {"2", "5"}) {
-    const auto result = run("interpreter_lock", {"--threads", threads}, {.limit = 20s});
+    const auto result = run("interpreter_lock", {"--threads", threads}, {.limit = 60s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    most threads that computed at once, under one lock: 1")) << result.text();
     EXPECT_TRUE(result.has_line("ok    threads computed at the same time, with a lock each: yes")) << result.text();
@@ -34,7 +34,7 @@ TEST(interpreter_lock, one_thread_computes_at_once_and_all_wait_at_once) {
 }
 
 TEST(interpreter_lock, a_row_for_each_kind_of_thread_and_waiting_takes_as_long_as_the_server_does) {
-  const auto result = run("interpreter_lock", {"--threads", "2"});
+  const auto result = run("interpreter_lock", {"--threads", "2"}, {.limit = 60s});
   const std::string both = " +(\\d+) ms +\\d+ ms$";
   EXPECT_EQ(result.captures("^1 thread computes" + both).size(), 1U) << result.text();
   EXPECT_EQ(result.captures("^2 threads compute" + both).size(), 1U) << result.text();

@@ -78,7 +78,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
   for (const std::string threads : {"1", "3"}) {
     for (const char* capacity : {"1", "2", "1000"}) {
       const auto result =
-          run("ring_queue", {"--items", "500", "--threads", threads, "--capacity", capacity}, {.limit = 20s});
+          run("ring_queue", {"--items", "100", "--threads", threads, "--capacity", capacity}, {.limit = 60s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
       EXPECT_TRUE(result.has_line("ok    numbers that got lost, came twice or in a wrong order: 0"));
       const std::string costs = " +(?:\\d+ ns +\\d+ x *){2}$";
@@ -91,7 +91,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
 }
 
 TEST(ring_queue, threads_that_wait_for_an_item_behind_a_lock_are_counted_as_asleep) {
-  const auto result = run("ring_queue", {"--items", "100000", "--threads", "1"});
+  const auto result = run("ring_queue", {"--items", "2000", "--threads", "1"}, {.limit = 60s});
   const auto sleeps = result.captures("^there and back +\\d+ ns +(\\d+) x");
   ASSERT_EQ(sleeps.size(), 1U) << result.text();
   EXPECT_GT(std::stoi(sleeps[0]), 0) << result.text();

@@ -22,7 +22,7 @@ void wait_for(const std::atomic<int>& value, int wanted) {
 
 TEST(shared_lock, readers_are_inside_together_and_the_writer_comes_after_the_last) {
   for (const std::string readers : {"1", "3", "20"}) {
-    const auto result = run("shared_lock", {"--readers", readers, "--operations", "10"}, {.limit = 10s});
+    const auto result = run("shared_lock", {"--readers", readers, "--operations", "20"}, {.limit = 60s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    readers that had left before the writer came in: " + readers)) << result.text();
 
