@@ -140,25 +140,29 @@ TEST(spin_lock_class, whoever_comes_second_waits_for_the_first) {
 // What the rows say, by a wide margin: the figures on the page differ by factors of 20 and more.
 TEST(spin_lock_timing, each_row_has_the_loser_that_the_page_names) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
-  const auto result = run("spin_lock");
-  const auto row = [&](const std::string& what) {
-    std::vector<double> figures;
-    for (const int column : {0, 1, 2}) {
-      std::string regex = "^" + what;
-      for (int i = 0; i < 3; ++i) regex += i == column ? " +([0-9.]+) .s" : " +[0-9.]+ .s";
-      const auto found = result.captures(regex + "$");
-      figures.push_back(found.empty() ? -1 : std::stod(found[0]));
+  std::string last;
+  for (int attempt = 0; attempt < 10; ++attempt) {  // one run may be disturbed by other programs
+    const auto result = run("spin_lock");
+    const auto row = [&](const std::string& what) {
+      std::vector<double> figures;
+      for (const int column : {0, 1, 2}) {
+        std::string regex = "^" + what;
+        for (int i = 0; i < 3; ++i) regex += i == column ? " +([0-9.]+) .s" : " +[0-9.]+ .s";
+        const auto found = result.captures(regex + "$");
+        EXPECT_EQ(found.size(), 1U) << result.text();
+        figures.push_back(found.empty() ? -1 : std::stod(found[0]));
+      }
+      return figures;
+    };
+    const auto handover = row("from unlock to the waiting thread"), work = row("processor's work for a wait of 1 ms"),
+               one_core = row("two threads on one core, per section");
+    if (handover[0] > 2 * handover[1] && handover[0] > 2 * handover[2] && work[1] > 2 * work[0] &&
+        work[2] > 2 * work[0] && one_core[1] > 5 * one_core[0] && one_core[1] > 5 * one_core[2]) {
+      return;
     }
-    return figures;
-  };
-  const auto handover = row("from unlock to the waiting thread"), work = row("processor's work for a wait of 1 ms"),
-             one_core = row("two threads on one core, per section");
-  EXPECT_GT(handover[0], 2 * handover[1]) << result.text();
-  EXPECT_GT(handover[0], 2 * handover[2]) << result.text();
-  EXPECT_GT(work[1], 2 * work[0]) << result.text();
-  EXPECT_GT(work[2], 2 * work[0]) << result.text();
-  EXPECT_GT(one_core[1], 5 * one_core[0]) << result.text();
-  EXPECT_GT(one_core[1], 5 * one_core[2]) << result.text();
+    last = result.text();
+  }
+  FAIL() << last;
 }
 #endif
 

@@ -68,25 +68,25 @@ template <typename Numbers>
 long measure(const char* name, int readers, int milliseconds, long pause) {
   alignas(64) Numbers numbers;
   std::atomic<long> readings = 0, mixed = 0, changes = 0;
-  const cookbook::Stopwatch since_begin;
   double seconds_to_write = 0;
   run_concurrently(readers + 1, [&](int thread) {
+    const cookbook::Stopwatch since_begin;
     if (thread == 0) {
-      while (since_begin.seconds() * 1e3 < milliseconds) {
+      do {
         const long i = ++changes;
         const cookbook::Stopwatch watch;
         numbers.write({i, 2 * i, 3 * i});
         seconds_to_write += watch.seconds();
         spin_until([&] { return watch.seconds() * 1e9 >= static_cast<double>(pause); });
-      }
+      } while (since_begin.seconds() * 1e3 < milliseconds);
     } else {
       long done = 0, wrong = 0;
-      while (since_begin.seconds() * 1e3 < milliseconds) {
+      do {
         for (int i = 0; i < 100; ++i, ++done) {
           const auto [one, two, three] = numbers.read();
           if (two != 2 * one || three != 3 * one) ++wrong;
         }
-      }
+      } while (since_begin.seconds() * 1e3 < milliseconds);
       readings += done;
       mixed += wrong;
     }
