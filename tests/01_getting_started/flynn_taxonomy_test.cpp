@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/most_at_once.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -55,24 +56,10 @@ TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
   }
 }
 
-/// Runs `way` until so many threads more than before have existed at the same time, for 20 seconds at most. Returns the
-/// highest number seen.
+/// The most threads beside those of before that have existed at the same time while `way` was run.
 template <typename Way>
 std::size_t most_threads_at_once(std::size_t wanted, Way way) {
-  const auto threads = [] {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
-  };
-  std::atomic<std::size_t> most = 0;
-  const std::size_t before = threads() + 1;  // the sampler is a thread, too
-  std::jthread sampler([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      const std::size_t now = threads();
-      if (now > before) most = std::max(most.load(), now - before);
-    }
-  });
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (most < wanted && std::chrono::steady_clock::now() < end) way();
-  return most;
+  return test_support::most_at_once(test_support::threads_of_this_process, wanted, way);
 }
 
 TEST(flynn_taxonomy, misd_and_mimd_have_their_threads_at_the_same_time) {

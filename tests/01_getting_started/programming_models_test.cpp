@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/most_at_once.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -59,9 +60,7 @@ TEST(programming_models, parts_are_neighbours_and_as_equal_as_can_be) {
   EXPECT_EQ(next, 10U);
 }
 
-std::size_t threads_of_this_process() {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
-}
+using test_support::threads_of_this_process;
 
 const std::size_t threads_at_start = threads_of_this_process();
 
@@ -80,21 +79,10 @@ std::size_t children_of_this_process() {
   return count;
 }
 
-/// Runs the model until so many more threads or children than before have existed at the same time during a run.
-/// Returns the highest number seen.
+/// The most threads or children that have existed at the same time during a run of the model.
 std::size_t most_at_once(std::size_t (*count)(), std::size_t wanted, Model model, std::size_t size) {
   const Rows rows = random_rows(size);
-  std::atomic<std::size_t> most = 0;
-  const std::size_t before = count() + (count == threads_of_this_process);  // the sampler is a thread, too
-  std::jthread sampler([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      const std::size_t now = count();
-      if (now > before) most = std::max(most.load(), now - before);
-    }
-  });
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (most < wanted && std::chrono::steady_clock::now() < end) model(rows.a, rows.b, 3);
-  return most;
+  return test_support::most_at_once(count, wanted, [&] { model(rows.a, rows.b, 3); });
 }
 
 TEST(programming_models, each_task_of_shared_memory_has_a_thread_at_the_same_time) {
