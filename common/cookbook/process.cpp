@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -45,7 +46,10 @@ void end_with_parent(pid_t parent, int signal) {
 
 int exit_code_of(pid_t child) {
   int status = 0;
-  check(waitpid(child, &status, 0), "waitpid");
+  pid_t ended;
+  do ended = waitpid(child, &status, 0);
+  while (ended == -1 && errno == EINTR);  // a signal came first
+  check(ended, "waitpid");
   return code_of(status);
 }
 

@@ -57,10 +57,16 @@ def any_order_faults(expected, actual):
     return lonely, [line for j, line in enumerate(actual) if j not in partner]
 
 
-def transcript_faults(expected, actual, any_order=False):
-    """The differences between the lines of a transcript and the lines that a command printed, as texts."""
-    expected = [line for line in expected if line.strip()]
-    actual = [line for line in actual if line.strip()]
+def first_columns(line, columns):
+    """A line up to its first so many columns; two blanks or more stand between columns."""
+    return "  ".join(re.split(r" {2,}", line.strip())[:columns])
+
+
+def transcript_faults(expected, actual, any_order=False, columns=None):
+    """The differences between the lines of a transcript and the lines that a command printed, as texts. With `columns`,
+    only so many columns of each line are compared."""
+    expected = [first_columns(line, columns) for line in expected if line.strip()]
+    actual = [first_columns(line, columns) for line in actual if line.strip()]
     if any_order:
         lonely, extra = any_order_faults(expected, actual)
         return [f"the page has this line, the program does not: {line}" for line in lonely] + \
@@ -155,11 +161,13 @@ def page_faults(one, build, sanitizer=""):
         broken = any(recipe.head_field(source, "Symptom") for source in one.sources() if source.stem in programs)
         if sanitizer and broken:
             continue  # a sanitizer ends a pitfall in its own way, which the test of its symptom knows
-        wanted = next((int(word[5:]) for word in attributes if word.startswith("exit=")), 0)
+        values = {name: int(value) for name, equals, value in (word.partition("=") for word in attributes) if equals}
+        wanted = values.get("exit", 0)
         for _ in range(10 if broken else 1):  # a pitfall may be right by luck, as in the test of its symptom
             result = process.run(words, 60, environment)
             faults = [] if result.code == wanted else [f"exit code {result.code}, expected {wanted}"]
-            faults += transcript_faults(expected, result.text.splitlines(), "any-order" in attributes)
+            faults += transcript_faults(expected, result.text.splitlines(), "any-order" in attributes,
+                                        values.get("columns"))
             if not faults:
                 break
         # no device here: the transcript is true on a machine that has one

@@ -152,6 +152,18 @@ class Page(Case):
         self.assertTrue(self.page_faults(block, turned.replace("ok    files: 3\n", "")))
         self.assertTrue(self.page_faults(block, turned + "ok    files: 3\n"))
 
+    def test_columns(self):
+        self.program("what     needed for  here\nmemory   large data  8 GiB\nok    found: yes\n")
+        lines = PAGE.split("scripts/run recipe\n")[1].split("```")[0]
+        block = "```console\n$ scripts/run recipe\n" + lines
+        page = "```console columns=2\n$ scripts/run recipe\n" \
+               "what     needed for  here\nmemory   large data  much, elsewhere\nok    found: yes\n"
+        self.assertEqual(self.page_faults(block, page), [])
+        self.assertTrue(self.page_faults(block, page.replace(" columns=2", "")))
+        self.assertTrue(self.page_faults(block, page.replace("large data", "small data")))
+        self.assertTrue(self.page_faults(block, page.replace("found: yes", "found: no")))
+        self.assertTrue(self.page_faults(block, page.replace("memory   large data  much, elsewhere\n", "")))
+
     def test_exit_code(self):
         self.program(PROGRAM, exit_code=1)
         self.assertTrue(self.page_faults())
