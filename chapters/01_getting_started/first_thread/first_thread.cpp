@@ -37,13 +37,6 @@ void greet(std::string_view who, int greetings, milliseconds pause, std::vector<
   }
 }
 
-/// Starts a thread that greets, and returns at once. The thread goes on after this call has ended, so it gets copies of
-/// `greetings`, `pause` and `watch`, which end with the call, and a reference to `from`, which belongs to the caller.
-std::jthread start_greeting(int greetings, milliseconds pause, std::vector<std::thread::id>& from,
-                            cookbook::Stopwatch watch) {
-  return std::jthread([=, &from] { greet("thread", greetings, pause, from, watch); });
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,7 +56,7 @@ int main(int argc, char** argv) {
   cookbook::println("greet() run by a thread:");
   std::vector<std::thread::id> from_thread;  // main may read it after join()
   const cookbook::Stopwatch second;
-  std::jthread thread = start_greeting(greetings, pause, from_thread, second);
+  std::jthread thread([&] { greet("thread", greetings, pause, from_thread, second); });
   say(second, "main", "goes on");  // here main could do something else
   thread.join();                   // waits until the thread has ended
   say(second, "main", "join() has returned");

@@ -52,7 +52,7 @@ int after_a_thread(int value) {
     i = value;
     report("the thread", i);
   }).join();
-  report("this program", i);
+  report("main", i);
   return i;
 }
 
@@ -62,7 +62,7 @@ int after_a_child(int value) {
     i = value;  // the child's own i
     report("the child", i);
   }));
-  report("this program", i);
+  report("the parent", i);
   return i;
 }
 
@@ -76,7 +76,7 @@ int after_a_child_with_mapped_memory(int value) {
     i = value;
     report("the child", i);
   }));
-  report("this program", i);
+  report("the parent", i);
   const int seen = i;
   check(munmap(memory, sizeof(int)), "munmap");
   return seen;
@@ -93,7 +93,7 @@ int after_a_message(int value) {
   });
   close(ends[1]);  // or read would wait for ever if the child ended without a message
   if (check(read(ends[0], &i, sizeof i), "read") != sizeof i) i = -1;  // waits for the message, and stores it in i
-  report("this program", i);
+  report("the parent", i);
   wait_for(child);
   close(ends[0]);
   return i;
@@ -118,6 +118,6 @@ int main(int argc, char** argv) {
   seen.push_back(after_a_message(value));
 
   cookbook::Checks checks;
-  checks.equal("i in this program after each of the four", seen, {value, 10, value, value});
+  checks.equal("the first thread's i after each of the four", seen, {value, 10, value, value});
   return checks.exit_code();
 }
