@@ -23,26 +23,35 @@ void until_waiting(const InterpreterLock& gil, long threads) {
   while (gil.waiting() < threads) std::this_thread::yield();
 }
 
-TEST(interpreter_lock, one_thread_computes_at_once_and_all_wait_at_once) {
+TEST(interpreter_lock, one_thread_computes_at_once_and_those_that_give_the_lock_up_wait_at_once) {
   for (const std::string threads : {"2", "5"}) {
     const auto result = run("interpreter_lock", {"--threads", threads}, {.limit = 60s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    most threads that computed at once, under one lock: 1")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    threads computed at the same time, with a lock each: yes")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    most threads that waited at once, under one lock: " + threads));
+    EXPECT_TRUE(
+        result.has_line("ok    most threads at once under one lock: computing, and waiting with the lock kept: [1, 1]"))
+        << result.text();
+    EXPECT_TRUE(result.has_line("ok    threads computed at the same time with a lock each: yes")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    threads waited at the same time under one lock that they had given up: yes"))
+        << result.text();
   }
 }
 
-TEST(interpreter_lock, a_row_for_each_kind_of_thread_and_waiting_takes_as_long_as_the_server_does) {
-  const auto result = run("interpreter_lock", {"--threads", "2"}, {.limit = 60s});
-  const std::string both = " +(\\d+) ms +\\d+ ms$";
-  EXPECT_EQ(result.captures("^1 thread computes" + both).size(), 1U) << result.text();
-  EXPECT_EQ(result.captures("^2 threads compute" + both).size(), 1U) << result.text();
-  for (const auto& waited :
-       {result.captures("^2 threads wait" + both), result.captures("^2 threads wait.* (\\d+) ms$")}) {
-    ASSERT_EQ(waited.size(), 1U) << result.text();
-    EXPECT_GE(std::stoi(waited[0]), 20) << result.text();
-  }
+TEST(interpreter_lock, waiting_takes_as_long_as_the_server_does_and_in_turn_if_the_lock_is_kept) {
+  const auto result = run("interpreter_lock", {"--threads", "3"}, {.limit = 60s});
+  const auto times = [&](const std::string& row) {
+    const auto for_all = result.captures("^" + row + " +(\\d+) ms +\\d+ ms$"),
+               each = result.captures("^" + row + " .* (\\d+) ms$");
+    EXPECT_EQ(for_all.size(), 1U) << row << result.text();
+    return for_all.size() == 1 && each.size() == 1 ? std::pair(std::stoi(for_all[0]), std::stoi(each[0]))
+                                                   : std::pair(-1, -1);
+  };
+  times("1 thread computes");
+  times("3 threads compute");
+  EXPECT_GE(times("3 threads wait for 20 ms").first, 20);
+  EXPECT_GE(times("3 threads wait for 20 ms").second, 20);
+  EXPECT_GE(times("3 threads wait, and keep the lock").first, 60);
+  EXPECT_GE(times("3 threads wait, and keep the lock").second, 20);
+  EXPECT_GE(times("10 waits of 1 ms, another computes").second, 10);
 }
 
 TEST(interpreter_lock_class, threads_get_it_in_the_order_in_which_they_ask) {
@@ -201,13 +210,16 @@ TEST(interpreter_lock_timing, threads_gain_by_waiting_and_without_the_lock_by_co
   };
   const auto [one_for_all, one_each] = times("1 thread computes");
   const auto [all_for_all, all_each] = times("8 threads compute");
-  const auto [wait_for_all, wait_each] = times("8 threads wait");
-  ASSERT_EQ(one_for_all.size() + all_for_all.size() + all_each.size() + wait_for_all.size(), 4U) << result.text();
+  const auto [wait_for_all, wait_each] = times("8 threads wait for 20 ms");
+  const auto [ten_for_all, ten_each] = times("10 waits of 1 ms, another computes");
+  ASSERT_EQ(one_for_all.size() + all_for_all.size() + all_each.size() + wait_for_all.size() + ten_for_all.size(), 5U)
+      << result.text();
   EXPECT_GT(std::stod(all_for_all[0]), 6 * std::stod(one_for_all[0])) << result.text();
   if (cookbook::allowed_processors() > 1) {
     EXPECT_LT(std::stod(all_each[0]), 0.8 * std::stod(all_for_all[0])) << result.text();
   }
   EXPECT_LT(std::stod(wait_for_all[0]), 8 * 20 / 4) << result.text();
+  EXPECT_GT(std::stod(ten_for_all[0]), 40) << result.text();  // ten turns of 5 ms of the thread that computes
 }
 
 }  // namespace

@@ -68,6 +68,9 @@ TEST(latch_and_barrier, the_pictures_are_those_with_and_without_waiting_for_any_
     }
     EXPECT_TRUE(result.has_line("wrong cells: 0 with a barrier, " + std::to_string(wrong) + " without waiting"))
         << result.text();
+    EXPECT_TRUE(result.has_line(std::to_string(count) + " '#', counted by " + std::to_string(threads) +
+                                " threads of which none has ended"))
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    '#' that all threads counted: " + std::to_string(count))) << result.text();
     EXPECT_EQ(result.lines_with("^a row of .*: +\\d+ us$").size(), 2U) << result.text();
   }

@@ -29,7 +29,7 @@ TEST(lock_free_stack, the_program_shows_the_problem_and_its_cure) {
   const auto result = run("lock_free_stack", {"--rounds", "1"});
   EXPECT_TRUE(result.has_line("ok    bare head: nodes in the stack that a thread has taken out: [1]")) << result.text();
   EXPECT_TRUE(result.has_line("ok    counted head: nodes in the stack that a thread has taken out: []"));
-  EXPECT_EQ(result.captures("^slow thread: has popped (\\d+ in attempt \\d+) +\\["),
+  EXPECT_EQ(result.captures("^slow thread: has popped node (\\d+ in attempt \\d+) +\\["),
             (std::vector<std::string>{"0 in attempt 1", "0 in attempt 2"}))
       << result.text();
 }

@@ -3,25 +3,39 @@
 #include <tbb/global_control.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "02_threads/parallel_loop/points.hpp"
 
 namespace {
 
-std::mutex noting;
+std::mutex noting;         // main takes it, too: ThreadSanitizer cannot see that OpenMP's threads are done with a loop
 std::map<int, int> calls;  // how often close_to() was called for each point
 std::set<pid_t> callers;   // the threads that have called it
+std::vector<pid_t> caller_of(2000);
+std::atomic<bool> hold_up = false;  // whether the call for point 0 waits until the others have done nearly all points
+std::atomic<bool> others_went_on = false;
 
 long noted_close_to(const std::vector<Point>& points, int i) {
   {
     const std::scoped_lock lock(noting);
     ++calls[i];
     callers.insert(gettid());
+    if (i < 2000) caller_of[i] = gettid();
+  }
+  if (hold_up && i == 0) {
+    for (int look = 0; look < 1000 && !others_went_on; ++look) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      const std::scoped_lock lock(noting);
+      others_went_on = calls.size() >= points.size() - 15;  // all but the other 15 of its piece
+    }
   }
   return close_to(points, i);
 }
@@ -76,16 +90,17 @@ using Form = long(const std::vector<Point>&, int);
 /// Whether `form` calls close_to() once for each point, and, sooner or later, in at least `least` threads of four.
 bool is_shared(Form form, std::size_t least) {
   const auto points = random_points(2000);
-  bool shared = false;
   return test_support::eventually([&] {
-    if (shared) return true;
-    calls.clear();
-    callers.clear();
+    {
+      const std::scoped_lock lock(noting);
+      calls.clear();
+      callers.clear();
+    }
     form(points, 4);
+    const std::scoped_lock lock(noting);
     EXPECT_EQ(calls.size(), points.size());
     for (const auto& [i, times] : calls) EXPECT_EQ(times, 1) << i;
-    shared = callers.size() >= least;
-    return shared;
+    return callers.size() >= least;
   });
 }
 
@@ -98,6 +113,30 @@ TEST(parallel_loop, several_threads_share_every_parallel_form) {
   EXPECT_TRUE(is_shared(by_tbb, 2));
 #endif
   EXPECT_TRUE(is_shared(by_threads, 2));
+}
+
+TEST(parallel_loop, with_equal_shares_each_thread_has_one_block) {
+  const auto points = random_points(2000);
+  by_equal_shares(points, 4);
+  const std::scoped_lock lock(noting);
+  int changes = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) changes += caller_of[i] != caller_of[i - 1];
+  EXPECT_EQ(changes, 3);
+}
+
+TEST(parallel_loop, pieces_go_to_the_threads_that_are_free) {
+  const auto points = random_points(2000);
+  for (Form* form : {by_openmp, by_threads}) {
+    {
+      const std::scoped_lock lock(noting);
+      calls.clear();
+    }
+    others_went_on = false;
+    hold_up = true;
+    form(points, 4);
+    hold_up = false;
+    EXPECT_TRUE(others_went_on);
+  }
 }
 
 TEST(parallel_loop, equal_shares_are_not_equal_work) {

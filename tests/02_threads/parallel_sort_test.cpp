@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/run.hpp"
@@ -26,14 +29,18 @@ std::vector<int> random_numbers(std::size_t size, int highest) {
   return numbers;
 }
 
-TEST(parallel_sort, prints_both_steps_and_sorts_for_any_options) {
+TEST(parallel_sort, shows_the_cut_and_times_one_thread_beside_all) {
   for (const char* size : {"1", "2", "1000"}) {
     for (const char* threads : {"1", "2", "3", "16"}) {
       const auto result = run("parallel_sort", {"--numbers", size, "--threads", threads});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("both halves sorted: [1, 2, 5, 8, 3, 4, 6, 7]")) << result.text();
-      EXPECT_TRUE(result.has_line("merged:             [1, 2, 3, 4, 5, 6, 7, 8]")) << result.text();
-      EXPECT_TRUE(result.has_line("ok    the many numbers are in the order that std::sort gives: yes"));
+      EXPECT_TRUE(result.has_line("one thread merges   [1, 2] and [3, 4]")) << result.text();
+      EXPECT_TRUE(result.has_line("another one merges  [5, 8] and [6, 7]")) << result.text();
+      EXPECT_TRUE(result.has_line("both together:      [1, 2, 3, 4, 5, 6, 7, 8]")) << result.text();
+      EXPECT_EQ(result.captures("^(merge two halves|sort)(?: +[0-9.]+ ms){2} +[0-9.]+ x$"),
+                (std::vector<std::string>{"merge two halves", "sort"}));
+      EXPECT_TRUE(result.has_line("ok    the many numbers, merged, are in the order that std::sort gives: yes"));
+      EXPECT_TRUE(result.has_line("ok    the many numbers, sorted, are in the order that std::sort gives: yes"));
     }
   }
 }
@@ -129,6 +136,54 @@ TEST(parallel_sort_merge, the_threads_have_equal_shares) {
     EXPECT_LT(count, 2'100);
   }
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
+}
+
+/// A number whose first comparison in each thread waits, for ten seconds at most, until so many threads compare.
+struct Meeting {
+  static inline std::atomic<int> wanted, come, alone;
+  int value;
+  friend bool operator<(const Meeting& x, const Meeting& y) {
+    static thread_local bool counted = false;
+    if (!counted) {
+      counted = true;
+      ++come;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (come < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (come < wanted) ++alone;
+    }
+    return x.value < y.value;
+  }
+};
+
+TEST(parallel_sort, the_parts_are_sorted_at_the_same_time) {
+  std::vector<Meeting> numbers(1'000);
+  for (int i = 0; i < 1'000; ++i) numbers[i].value = i * 7919 % 1'000;
+  Meeting::wanted = 4;
+  parallel_sort(std::span(numbers), 4);
+  EXPECT_EQ(Meeting::alone, 0);
+}
+
+/// Any other thread waits at its comparisons, for ten seconds at most, until the main thread has made a hundred.
+struct Followed {
+  static inline std::atomic<int> by_main, alone;
+  int value;
+  friend bool operator<(const Followed& x, const Followed& y) {
+    if (gettid() == getpid()) {
+      ++by_main;
+    } else {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (by_main < 100 && alone == 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (by_main < 100) ++alone;
+    }
+    return x.value < y.value;
+  }
+};
+
+TEST(parallel_sort_merge, the_parts_are_merged_at_the_same_time) {
+  std::vector<Followed> a(500), b(500), out(1'000);
+  for (int i = 0; i < 500; ++i) a[i].value = 2 * i, b[i].value = 2 * i + 1;
+  parallel_merge<Followed>(a, b, out, 2);  // the cut takes ten comparisons, a part 500
+  EXPECT_EQ(Followed::alone, 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "02_threads/ring_queue/locked_queue.hpp"
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
 
@@ -81,7 +82,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
           run("ring_queue", {"--items", "100", "--threads", threads, "--capacity", capacity}, {.limit = 60s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
       EXPECT_TRUE(result.has_line("ok    numbers that got lost, came twice or in a wrong order: 0"));
-      const std::string costs = " +(?:\\d+ ns +\\d+ x *){2}$";
+      const std::string costs = " +(?:\\d+ us +\\d+ x *){2}$";
       EXPECT_EQ(result.lines_with("^1 producer, 1 consumer" + costs).size(), 1U) << result.text();
       EXPECT_EQ(result.lines_with("^" + threads + " producers, " + threads + " consumers" + costs).size(), 1U);
       EXPECT_EQ(result.lines_with("^there and back" + costs).size(), 1U);
@@ -92,7 +93,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
 
 TEST(ring_queue, threads_that_wait_for_an_item_behind_a_lock_are_counted_as_asleep) {
   const auto result = run("ring_queue", {"--items", "2000", "--threads", "1"}, {.limit = 60s});
-  const auto sleeps = result.captures("^there and back +\\d+ ns +(\\d+) x");
+  const auto sleeps = result.captures("^there and back +\\d+ us +(\\d+) x");
   ASSERT_EQ(sleeps.size(), 1U) << result.text();
   EXPECT_GT(std::stoi(sleeps[0]), 0) << result.text();
 }
@@ -148,6 +149,13 @@ TEST(ring_queue, close_wakes_all_consumers_that_sleep) {
   });
 }
 
+TEST(ring_queue, close_waits_while_the_queue_is_full) {
+  RingQueue<int> queue(1);
+  queue.put(1);
+  wake([&] { queue.close(); }, [&] { EXPECT_EQ(queue.get(), 1); });
+  EXPECT_EQ(queue.get(), std::nullopt);
+}
+
 TEST(ring_queue, no_more_items_are_inside_than_the_capacity) {
   RingQueue<int> queue(3);
   std::atomic<int> put = 0;
@@ -189,6 +197,15 @@ TEST(ring_queue, misuse_is_refused) {
   RingQueue<int> queue(2);
   queue.close();
   EXPECT_THROW(queue.put(1), std::logic_error);
+}
+
+TEST(ring_queue_timing, threads_sleep_less_often_at_the_ring_than_behind_a_lock) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
+  const auto result = run("ring_queue", {"--items", "100000", "--threads", "1"}, {.limit = 60s});
+  const auto locked = result.captures("^there and back +\\d+ us +(\\d+) x");
+  const auto ring = result.captures("^there and back .* (\\d+) x$");
+  ASSERT_EQ(locked.size() + ring.size(), 2U) << result.text();
+  EXPECT_LT(2 * std::stoi(ring[0]), std::stoi(locked[0])) << result.text();
 }
 
 }  // namespace

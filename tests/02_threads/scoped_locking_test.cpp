@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,72 +20,76 @@ using test_support::run;
 TEST(scoped_locking, only_the_naive_form_leaves_the_lock_taken) {
   const auto result = run("scoped_locking", {}, {.limit = 10s});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string row = " +(\\d of 4 +\\d of 4 +\\d of 4)$";
-  const auto counts = [&](const std::string& way) { return result.captures("^" + way + row); };
-  EXPECT_EQ(counts("the end of the block"), std::vector<std::string>{"4 of 4   4 of 4  4 of 4"}) << result.text();
-  EXPECT_EQ(counts("a return"), std::vector<std::string>{"0 of 4   4 of 4  4 of 4"});
-  EXPECT_EQ(counts("an exception"), std::vector<std::string>{"0 of 4   4 of 4  4 of 4"});
-  EXPECT_TRUE(result.has_line("ok    after wait() another thread can take the lock: false")) << result.text();
+  const auto row = [&](const std::string& way) { return result.captures("^" + way + " +(\\w+ +\\w+ +\\w+)$"); };
+  EXPECT_EQ(row("its end, with \"7\""), std::vector<std::string>{"free   free     free"}) << result.text();
+  EXPECT_EQ(row("a return, with \"\""), std::vector<std::string>{"taken  free     free"}) << result.text();
+  EXPECT_EQ(row("an exception, with \"seven\""), std::vector<std::string>{"taken  free     free"}) << result.text();
 }
 
-template <typename Lock>
-class scoped_locking_forms : public testing::Test {};
-using Locks = testing::Types<std::mutex, std::timed_mutex, std::recursive_mutex, SemaphoreLock>;
-TYPED_TEST_SUITE(scoped_locking_forms, Locks);
+using Form = void (*)(Total&, const std::string&);
+const std::vector<Form> right_forms = {by_hand, scoped};
 
-TYPED_TEST(scoped_locking_forms, keeps_threads_apart_in_both_forms) {
-  TypeParam lock;
-  std::atomic<int> inside = 0, overlaps = 0;
-  const auto work = [&] {
-    if (++inside > 1) ++overlaps;
-    std::this_thread::sleep_for(1ms);
-    --inside;
-    return true;
-  };
+TEST(scoped_locking_forms, add_the_number_in_the_text_and_nothing_for_an_empty_one) {
+  Total total;
+  naive(total, "5");
+  EXPECT_EQ(total.value, 5);
+  for (const Form form : right_forms) {
+    form(total, "7");
+    form(total, "");
+    form(total, "-3");
+  }
+  EXPECT_EQ(total.value, 13);
+}
+
+TEST(scoped_locking_forms, lose_no_number_when_threads_use_both) {
+  constexpr int additions = 50'000;
+  Total total;
   {
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < 2; ++thread) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < 5; ++i) scoped(lock, work);
-      });
-      threads.emplace_back([&] {
-        for (int i = 0; i < 5; ++i) by_hand(lock, work);
-      });
+    for (const Form form : right_forms) {
+      for (int thread = 0; thread < 2; ++thread) {
+        threads.emplace_back([&total, form] {
+          for (int i = 0; i < additions; ++i) form(total, i % 7 == 0 ? "" : "1");
+        });
+      }
     }
   }
-  EXPECT_EQ(overlaps, 0);
+  int expected = 0;
+  for (int i = 0; i < additions; ++i) expected += i % 7 != 0;
+  EXPECT_EQ(total.value, 4 * expected);
 }
 
-TYPED_TEST(scoped_locking_forms, waits_as_long_as_another_thread_holds_it) {
-  TypeParam lock;
-  std::atomic<bool> inside = false;
-  lock.lock();
-  std::jthread other([&] { scoped(lock, [&] { return inside = true; }); });
-  std::this_thread::sleep_for(250ms);  // more than the 100 ms for which SemaphoreLock waits at a time
-  EXPECT_FALSE(inside);
-  lock.unlock();
-  other.join();
-  EXPECT_TRUE(inside);
+TEST(scoped_locking_forms, wait_as_long_as_another_thread_holds_the_lock) {
+  for (const Form form : right_forms) {
+    Total total;
+    std::atomic<bool> added = false;
+    total.mutex.lock();
+    std::jthread other([&] {
+      form(total, "1");
+      added = true;
+    });
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(added);
+    EXPECT_EQ(total.value, 0);
+    total.mutex.unlock();
+    other.join();
+    EXPECT_EQ(total.value, 1);
+  }
 }
 
-TYPED_TEST(scoped_locking_forms, lets_an_exception_through_and_can_be_taken_again) {
-  TypeParam lock;
-  const auto fail = []() -> bool { throw std::runtime_error("this work fails"); };
-  EXPECT_THROW(scoped(lock, fail), std::runtime_error);
-  EXPECT_THROW(by_hand(lock, fail), std::runtime_error);
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
-}
-
-TYPED_TEST(scoped_locking_forms, can_be_taken_again_after_a_return) {
-  TypeParam lock;
-  const auto stop = [] { return false; };
-  scoped(lock, stop);
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
-  by_hand(lock, stop);
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
+TEST(scoped_locking_forms, let_an_exception_through_and_can_be_used_again) {
+  for (const Form form : right_forms) {
+    Total total;
+    EXPECT_THROW(form(total, "seven"), std::invalid_argument);
+    EXPECT_THROW(form(total, "99999999999"), std::out_of_range);
+    EXPECT_TRUE(total.mutex.try_lock());
+    total.mutex.unlock();
+    form(total, "");
+    EXPECT_TRUE(total.mutex.try_lock());
+    total.mutex.unlock();
+    form(total, "7");
+    EXPECT_EQ(total.value, 7);
+  }
 }
 
 }  // namespace

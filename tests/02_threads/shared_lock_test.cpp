@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "02_threads/shared_lock/guarded.hpp"
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -43,7 +44,7 @@ TEST(shared_lock, no_reader_sees_half_a_transfer) {
   const auto result = run("shared_lock", {"--operations", "5000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    totals that were wrong: 0")) << result.text();
-  EXPECT_EQ(result.captures("^a total of (\\d+) accounts(?: +\\d+ ns){2}$"),
+  EXPECT_EQ(result.captures("^a total of (\\d+) accounts(?: +\\d+ us +[0-9.]+ x){2}$"),
             (std::vector<std::string>{"10", "1000", "20000"}))
       << result.text();
 }
@@ -175,6 +176,18 @@ TEST(shared_lock_starved, readers_overtake_a_waiting_writer) {
   const auto reads = result.captures("^after (\\d+) reads the writer still waits$");
   ASSERT_EQ(reads.size(), 1U) << result.text();
   EXPECT_GE(std::stoi(reads[0]), 1000);
+}
+
+TEST(shared_lock_timing, the_shared_mutex_wins_if_reads_are_long_and_loses_if_they_are_short) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
+  const auto result = run("shared_lock", {"--operations", "100000"}, {.limit = 60s});
+  const auto microseconds = [&](const std::string& accounts, const std::string& column) {
+    const auto found = result.captures("^a total of " + accounts + " accounts +" + column);
+    return found.empty() ? -1 : std::stoi(found[0]);
+  };
+  const std::string first = "(\\d+) us", second = "\\d+ us +[0-9.]+ x +(\\d+) us";
+  EXPECT_LT(microseconds("10", first), microseconds("10", second)) << result.text();
+  EXPECT_GT(microseconds("20000", first), microseconds("20000", second)) << result.text();
 }
 
 }  // namespace

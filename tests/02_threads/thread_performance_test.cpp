@@ -38,7 +38,7 @@ TEST(thread_performance, four_functions_are_called_in_both_ways) {
   for (const int n : {2, 5}) {
     const auto result = run("thread_performance", {"--calls", std::to_string(n)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.captures("^(.*\\S) +[0-9.]+ us +[0-9.]+ us +[0-9.]+ x$"),
+    EXPECT_EQ(result.captures("^(.*\\S) +[0-9.]+ us +[0-9.]+ us +[0-9.e-]+ x$"),
               (std::vector<std::string>{"an empty function", "F(20000)", "1000 blocks of a file", "10 web pages"}));
     EXPECT_TRUE(result.has_line("ok    results in threads that differ from those one by one: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    several pages were waited for at the same time: yes")) << result.text();
@@ -150,6 +150,14 @@ TEST(thread_performance_jobs, ten_requests_per_call_one_at_a_time_or_all_threads
   EXPECT_EQ(in_threads(8, [&] { return fetch_pages(slow.port()); }), std::vector<long>(8, 10'240));
   EXPECT_EQ(slow.requests(), 80);
   EXPECT_GE(slow.most_at_once(), 2);
+}
+
+TEST(thread_performance_jobs, the_server_makes_nobody_wait_for_the_answers_to_others) {
+  PageServer server(20ms);
+  in_threads(8, [&] { return fetch_pages(server.port()); });
+  server.most_at_once();
+  in_threads(40, [&] { return fetch_pages(server.port()); });
+  EXPECT_GE(server.most_at_once(), 30);
 }
 
 TEST(thread_performance_jobs, a_page_never_comes_before_the_delay) {

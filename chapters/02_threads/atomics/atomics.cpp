@@ -3,7 +3,7 @@
 // Three jobs for two threads, and the memory order that each job needs. They count together: relaxed is enough, but the
 // addition must be one step; the program shows how many additions are lost if it is two. One thread writes plain
 // messages that the other reads: release and acquire. Each stores to its own variable and then loads the other's: the
-// program shows in how many rounds both get the old value. Only with sequential consistency this cannot happen.
+// program shows in how many rounds both get the old value, which sequential consistency alone rules out.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/atomics/atomics.cpp common/cookbook/*.cpp -lfmt -pthread -o atomics
 // Run:     atomics [--rounds N]
@@ -29,11 +29,11 @@ int count_together(int rounds) {
   return counter;  // the threads have ended, so this sees all their additions
 }
 
-/// The same in two steps. Between them the other thread may add, and then its addition is overwritten.
+/// The same in two steps. Between them the other thread may add, and then its addition is overwritten, at every order.
 int count_in_two_steps(int rounds) {
   std::atomic<int> counter = 0;
   run_concurrently(2, [&](int) {
-    for (int i = 0; i < rounds; ++i) counter.store(counter.load(relaxed) + 1, relaxed);
+    for (int i = 0; i < rounds; ++i) counter.store(counter.load(seq_cst) + 1, seq_cst);
   });
   return counter;
 }
@@ -79,6 +79,7 @@ int both_got_the_old_value(int rounds) {
     for (int round = 1; round <= rounds; ++round) {
       mine.ready.store(round, release);
       spin_until([&] { return other.ready.load(acquire) >= round; });  // begin the round together
+      // What has come before does not order these two: each has only the order that it is given.
       mine.value.store(round, store_order);
       mine.got_old.push_back(other.value.load(load_order) < round);
     }
@@ -98,26 +99,26 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const auto percent = [](int part, int whole) { return 100.0 * part / whole; };
-  const int counted = count_together(rounds), counted_in_two_steps = count_in_two_steps(rounds);
+  const int additions = 2 * rounds, counted = count_together(rounds);
+  const int lost_in_two_steps = additions - count_in_two_steps(rounds);
   cookbook::println("two threads count: additions that are lost");
-  cookbook::println("    load, then store, both relaxed {:7.2f} %",
-                    percent(2 * rounds - counted_in_two_steps, 2 * rounds));
-  cookbook::println("    fetch_add, relaxed             {:7.2f} %", percent(2 * rounds - counted, 2 * rounds));
+  cookbook::println("    load, then store, both seq_cst {:7.2f} %", percent(lost_in_two_steps, additions));
+  cookbook::println("    fetch_add, relaxed             {:7.2f} %", percent(additions - counted, additions));
 
-  const int both_old = both_got_the_old_value<seq_cst, seq_cst>(rounds);
+  const int both_relaxed = both_got_the_old_value<relaxed, relaxed>(rounds);
+  const int both_acquired = both_got_the_old_value<release, acquire>(rounds);
+  const int both_seq_cst = both_got_the_old_value<seq_cst, seq_cst>(rounds);
   cookbook::println("store mine, then load the other's: rounds in which both threads get the old value");
-  cookbook::println("    relaxed                        {:7.2f} %",
-                    percent(both_got_the_old_value<relaxed, relaxed>(rounds), rounds));
-  cookbook::println("    release and acquire            {:7.2f} %",
-                    percent(both_got_the_old_value<release, acquire>(rounds), rounds));
-  cookbook::println("    seq_cst                        {:7.2f} %", percent(both_old, rounds));
+  cookbook::println("    relaxed                        {:7.2f} %", percent(both_relaxed, rounds));
+  cookbook::println("    release and acquire            {:7.2f} %", percent(both_acquired, rounds));
+  cookbook::println("    seq_cst                        {:7.2f} %", percent(both_seq_cst, rounds));
 
   std::vector<Message> sent;
   for (int i = 0; i < rounds; ++i) sent.push_back(message_of(i));
 
   cookbook::Checks checks;
-  checks.equal("relaxed: additions that were counted", counted, 2 * rounds);
+  checks.equal("relaxed: additions that were counted", counted, additions);
   checks.that("release and acquire: every message arrived as it was sent", pass_messages(rounds) == sent);
-  checks.equal("sequential consistency: rounds in which both threads got the old value", both_old, 0);
+  checks.equal("sequential consistency: rounds in which both threads got the old value", both_seq_cst, 0);
   return checks.exit_code();
 }

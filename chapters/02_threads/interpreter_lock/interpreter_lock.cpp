@@ -1,9 +1,9 @@
 // Interpreter lock
 //
-// In CPython one lock, the global interpreter lock (GIL), lets one thread at a time run Python code. Here four threads
-// compute, and then four threads wait for replies, under one such lock for all. Then they do the same with a lock each,
-// which is as good as none. The table shows what the lock takes away: threads that compute gain nothing from each other
-// under it, threads that wait do.
+// In CPython one lock, the global interpreter lock (GIL), lets one thread at a time run Python code. Here threads
+// compute and wait for replies, under one such lock for all, and then with a lock each, which is as good as none. The
+// table shows what the lock takes away: threads that compute gain nothing from each other under it. Threads that wait
+// do, if they give the lock up for the time of the wait, and if nobody computes meanwhile.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/interpreter_lock/interpreter_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o interpreter_lock
 // Run:     interpreter_lock [--threads N]
@@ -11,10 +11,11 @@
 #include "interpreter_lock.hpp"
 
 #include <algorithm>
-#include <barrier>
+#include <chrono>
 #include <cstdint>
 #include <latch>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,8 @@
 #include "cookbook/print.hpp"
 
 namespace {
+
+using namespace std::chrono_literals;
 
 /// Counts the threads that are in the middle of something, and the most that there were at once.
 class Gauge {
@@ -43,27 +46,24 @@ class Gauge {
   int inside_ = 0, most_ = 0;
 };
 
-/// Some 10 to 20 ms of computing. Under a shared lock other threads get their turns at the checkpoints.
-void compute(InterpreterLock& gil, Gauge& computing) {
+/// A few hundredths of a millisecond of computing, and then the point at which another thread may get the lock.
+void compute_a_little(InterpreterLock& gil, Gauge& computing) {
+  computing.enter();
   std::uint64_t number = 1;
-  for (int step = 0; step < 200; ++step) {
-    computing.enter();
-    for (int i = 0; i < 50'000; ++i)
-      number = number * 6364136223846793005 + 1442695040888963407;  // a random number generator
-    cookbook::do_not_optimize(number);
-    computing.leave();
-    gil.checkpoint();
-  }
+  for (int i = 0; i < 50'000; ++i) number = number * 6364136223846793005 + 1442695040888963407;  // random numbers
+  cookbook::do_not_optimize(number);
+  computing.leave();
+  gil.checkpoint();
 }
 
-/// Waits for a server that replies when it has the requests of all threads, 20 ms later.
-void wait_for_reply(InterpreterLock& gil, Gauge& waiting, std::barrier<>& requests) {
-  gil.allow_threads([&] {
-    waiting.enter();
-    requests.arrive_and_wait();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    waiting.leave();
-  });
+/// Some 10 to 20 ms of computing.
+void compute(InterpreterLock& gil, Gauge& computing) {
+  for (int step = 0; step < 200; ++step) compute_a_little(gil, computing);
+}
+
+/// A server that replies after so long; a sleep stands for it.
+void wait_for_reply(InterpreterLock& gil, std::chrono::milliseconds time) {
+  gil.allow_threads([&] { std::this_thread::sleep_for(time); });
 }
 
 /// Runs job(lock) in so many threads, which share the locks, three times; returns the milliseconds of the fastest run.
@@ -88,6 +88,41 @@ double milliseconds(int threads, std::vector<InterpreterLock>& locks, Job job) {
   return shortest;
 }
 
+void print_row(std::string_view what, double for_all_ms, double each_ms) {
+  cookbook::println("{:<34}{:13.0f} ms {:10.0f} ms", what, for_all_ms, each_ms);
+}
+
+/// The most threads that were in the middle of a job at once.
+struct AtOnce {
+  int for_all, each;
+};
+
+/// Prints how long so many threads take for job(lock, gauge), with one lock for all and with a lock each.
+template <typename Job>
+AtOnce compare(std::string_view what, int threads, Job job) {
+  std::vector<InterpreterLock> one(1), own(threads);
+  Gauge for_all, each;
+  const double for_all_ms = milliseconds(threads, one, [&](InterpreterLock& gil) { job(gil, for_all); });
+  print_row(what, for_all_ms, milliseconds(threads, own, [&](InterpreterLock& gil) { job(gil, each); }));
+  return {for_all.most(), each.most()};
+}
+
+/// How many milliseconds a thread takes for ten replies of 1 ms, while another one computes all the time.
+double ten_replies(InterpreterLock& mine, InterpreterLock& of_the_other) {
+  std::latch computing(1);
+  std::jthread other([&](std::stop_token stop) {
+    const std::scoped_lock hold(of_the_other);
+    computing.count_down();
+    Gauge unused;
+    while (!stop.stop_requested()) compute_a_little(of_the_other, unused);
+  });
+  computing.wait();
+  const std::scoped_lock hold(mine);
+  const cookbook::Stopwatch watch;
+  for (int reply = 0; reply < 10; ++reply) wait_for_reply(mine, 1ms);
+  return 1000 * watch.seconds();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,27 +131,29 @@ int main(int argc, char** argv) {
   options.add("threads", threads, "threads that compute, and that wait", 2, 32);
   options.parse(argc, argv);
 
-  std::vector<InterpreterLock> for_all(1), each(threads);
-  Gauge computing_for_all, computing_each, waiting_for_all, waiting_each;
-  std::barrier requests(threads);
-
-  cookbook::println("                    one lock for all   a lock each");
-  const auto compare = [&](const std::string& what, int n, auto job_for_all, auto job_each) {
-    const double under_one = milliseconds(n, for_all, job_for_all), under_own = milliseconds(n, each, job_each);
-    cookbook::println("{:<20}{:13.0f} ms {:10.0f} ms", what, under_one, under_own);
-  };
-  const auto computes_for_all = [&](InterpreterLock& gil) { compute(gil, computing_for_all); };
-  const auto computes_each = [&](InterpreterLock& gil) { compute(gil, computing_each); };
-  compare("1 thread computes", 1, computes_for_all, computes_each);
-  compare(fmt::format("{} threads compute", threads), threads, computes_for_all, computes_each);
-  compare(
-      fmt::format("{} threads wait", threads), threads,
-      [&](InterpreterLock& gil) { wait_for_reply(gil, waiting_for_all, requests); },
-      [&](InterpreterLock& gil) { wait_for_reply(gil, waiting_each, requests); });
+  cookbook::println("{:<34}{:>16} {:>13}", "", "one lock for all", "a lock each");
+  compare("1 thread computes", 1, compute);
+  const AtOnce computing = compare(fmt::format("{} threads compute", threads), threads, compute);
+  const AtOnce waiting =
+      compare(fmt::format("{} threads wait for 20 ms", threads), threads, [](InterpreterLock& gil, Gauge& gauge) {
+        gauge.enter();
+        wait_for_reply(gil, 20ms);
+        gauge.leave();
+      });
+  const AtOnce keeping =
+      compare(fmt::format("{} threads wait, and keep the lock", threads), threads, [](InterpreterLock&, Gauge& gauge) {
+        gauge.enter();
+        std::this_thread::sleep_for(20ms);  // without allow_threads
+        gauge.leave();
+      });
+  InterpreterLock shared, one, other;
+  const double ten_for_all = ten_replies(shared, shared);
+  print_row("10 waits of 1 ms, another computes", ten_for_all, ten_replies(one, other));
 
   cookbook::Checks checks;
-  checks.equal("most threads that computed at once, under one lock", computing_for_all.most(), 1);
-  checks.that("threads computed at the same time, with a lock each", computing_each.most() > 1);
-  checks.equal("most threads that waited at once, under one lock", waiting_for_all.most(), threads);
+  checks.equal("most threads at once under one lock: computing, and waiting with the lock kept",
+               std::vector{computing.for_all, keeping.for_all}, {1, 1});
+  checks.that("threads computed at the same time with a lock each", computing.each > 1);
+  checks.that("threads waited at the same time under one lock that they had given up", waiting.for_all > 1);
   return checks.exit_code();
 }

@@ -23,7 +23,7 @@ class InterpreterLock {
   void unlock() {
     std::scoped_lock guard(mutex_);
     ++serving_;
-    changed_.notify_all();
+    changed_.notify_all();  // the one whose ticket it is must be among them
   }
 
   /// To be called often while computing: if this thread has held the lock for 5 ms and another one waits for it, the

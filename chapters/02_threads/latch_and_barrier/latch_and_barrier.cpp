@@ -2,9 +2,9 @@
 //
 // Four threads draw a picture row by row, each its part of every row. A row follows from the row above, so no thread
 // may begin a row before all have finished that one: they wait for each other at a std::barrier. Beside it stands what
-// comes out if they do not wait. At the end each thread counts the '#' in its part, and main waits for all counts at a
-// std::latch. Then two ways to wait are timed: at a barrier, and by joining the threads and making new ones for each
-// row.
+// may come out if they do not wait. Then threads count the '#' in their parts, and main waits for all counts at a
+// std::latch. At the end two ways to wait are timed: at a barrier, and by joining the threads and making new ones for
+// each row.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/latch_and_barrier/latch_and_barrier.cpp common/cookbook/*.cpp -lfmt -pthread -o latch_and_barrier
 // Run:     latch_and_barrier [--threads N] [--rows N]
@@ -42,38 +42,53 @@ void draw(const std::string& above, std::string& row, std::size_t begin, std::si
   }
 }
 
-/// Draws the picture in phases, a row each. Returns how many '#' the threads have counted in it.
-long draw_in_phases(Picture& picture, int threads) {
+/// Draws the picture in phases, a row each.
+void draw_in_phases(Picture& picture, int threads) {
   const std::size_t rows = picture.size(), width = picture[0].size();
   std::size_t y = 1;                                        // the row that is being drawn
-  std::barrier row_done(threads, [&]() noexcept { ++y; });  // runs once per row, while all threads wait
-  std::vector<long> counts(threads);
-  std::latch counted(threads);
+  std::barrier row_done(threads, [&]() noexcept { ++y; });  // when all have come, y becomes the next row
 
   std::vector<std::jthread> workers;
   for (int i = 0; i < threads; ++i) {
-    workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads, i] {
+    workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads] {
       while (y < rows) {
         draw(picture[y - 1], picture[y], begin, end);
-        row_done.arrive_and_wait();
+        row_done.arrive_and_wait();  // waits for the others; then y is the next row
       }
-      for (const std::string& row : picture) counts[i] += std::count(row.begin() + begin, row.begin() + end, '#');
-      counted.count_down();
-      // The thread could go on with other work here: the caller needs only its count.
     });
   }
-  counted.wait();
-  return std::accumulate(counts.begin(), counts.end(), 0L);
 }
 
-/// The same without waiting. Then a thread may even draw all its rows before the next one begins, as it does here.
-void draw_without_waiting(Picture& picture, int threads) {
+/// What may come out without a barrier: a thread happens to draw all its rows before the next one begins. Here it has
+/// to, so that the output is the same in every run.
+void draw_part_after_part(Picture& picture, int threads) {
   const std::size_t width = picture[0].size();
   for (int i = 0; i < threads; ++i) {
     std::jthread([&, begin = width * i / threads, end = width * (i + 1) / threads] {
       for (std::size_t y = 1; y < picture.size(); ++y) draw(picture[y - 1], picture[y], begin, end);
     }).join();
   }
+}
+
+/// Each thread counts the '#' in its part. The sum is printed, and returned, while all threads are still there.
+long count_in_parts(const Picture& picture, int threads) {
+  const std::size_t width = picture[0].size();
+  std::vector<long> counts(threads);
+  std::latch counted(threads), printed(1);
+
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads, i] {
+      for (const std::string& row : picture) counts[i] += std::count(row.begin() + begin, row.begin() + end, '#');
+      counted.count_down();  // this count is there; does not wait
+      printed.wait();        // the thread could as well go on with other work
+    });
+  }
+  counted.wait();  // opens when all threads have counted down
+  const long sum = std::accumulate(counts.begin(), counts.end(), 0L);
+  cookbook::println("{} '#', counted by {} threads of which none has ended", sum, threads);
+  printed.count_down();  // opens for all of them
+  return sum;
 }
 
 /// New threads for each row, which end with it: joining them is waiting, too.
@@ -121,13 +136,14 @@ int main(int argc, char** argv) {
 
   Picture expected = new_picture(rows), in_phases = expected, unordered = expected;
   for (int y = 1; y < rows; ++y) draw(expected[y - 1], expected[y], 0, expected[y].size());
-  const long counted = draw_in_phases(in_phases, threads);
-  draw_without_waiting(unordered, threads);
+  draw_in_phases(in_phases, threads);
+  draw_part_after_part(unordered, threads);
 
   cookbook::println("{:<{}}   without waiting", "with a barrier", std::max(14, 2 * rows - 1));
   for (int y = 0; y < rows; ++y) cookbook::println("{:<14}   {}", in_phases[y], unordered[y]);
   cookbook::println("wrong cells: {} with a barrier, {} without waiting", wrong_cells(in_phases, expected),
                     wrong_cells(unordered, expected));
+  const long counted = count_in_parts(in_phases, threads);
   cookbook::println("a row of threads that wait at a barrier: {:.0f} us",
                     microseconds_per_row(draw_in_phases, threads));
   cookbook::println("a row of new threads:                    {:.0f} us",

@@ -5,7 +5,7 @@
 // notices nothing, and puts node 1, which the other thread has, into the stack (the ABA problem). With a head that also
 // counts its changes it notices, and tries again. In the end several threads use that stack at the same time.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/lock_free_stack/lock_free_stack.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/lock_free_stack/lock_free_stack.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack
 // Run:     lock_free_stack [--threads N] [--rounds N]
 
 #include <numeric>
@@ -15,6 +15,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "run_concurrently.hpp"
 #include "treiber_stack.hpp"
 
 namespace {
@@ -34,15 +35,15 @@ std::vector<Node> let_a_quick_thread_come_between() {
     if (++attempt > 1) return;
     std::jthread quick([&] {  // runs to its end before the slow thread goes on
       const Node zero = stack.pop().value();
-      print(fmt::format("  quick thread: pops {}", zero));
+      print(fmt::format("  quick thread: pops node {}", zero));
       kept = stack.pop().value();
-      print(fmt::format("  quick thread: pops {} and keeps it", kept));
+      print(fmt::format("  quick thread: pops node {} and keeps it", kept));
       stack.push(zero);
-      print(fmt::format("  quick thread: pushes {}", zero));
+      print(fmt::format("  quick thread: pushes node {}", zero));
     });
   };
   const Node popped = stack.pop(in_between).value();
-  print(fmt::format("slow thread: has popped {} in attempt {}", popped, attempt));
+  print(fmt::format("slow thread: has popped node {} in attempt {}", popped, attempt));
 
   std::vector<Node> in_both;
   for (const Node node : stack.contents()) {
@@ -57,19 +58,15 @@ long use_together(int threads, long rounds) {
   std::vector<long> counters(2 * static_cast<std::size_t>(threads));
   TreiberStack<Head::counted> stack(counters.size());
   for (Node node = 0; node < counters.size(); ++node) stack.push(node);
-  std::vector<std::jthread> running;
-  for (int i = 0; i < threads; ++i) {
-    running.emplace_back([&] {
-      for (long round = 0; round < rounds; ++round) {
-        const Node first = stack.pop().value(), second = stack.pop().value();  // never empty: two nodes per thread
-        ++counters[first];
-        ++counters[second];
-        stack.push(first);
-        stack.push(second);
-      }
-    });
-  }
-  running.clear();  // waits for all of them
+  run_concurrently(threads, [&](int) {
+    for (long round = 0; round < rounds; ++round) {
+      const Node first = stack.pop().value(), second = stack.pop().value();  // never empty: two nodes per thread
+      ++counters[first];
+      ++counters[second];
+      stack.push(first);
+      stack.push(second);
+    }
+  });
   return std::accumulate(counters.begin(), counters.end(), 0L);
 }
 

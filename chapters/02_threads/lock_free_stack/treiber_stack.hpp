@@ -27,10 +27,10 @@ class TreiberStack {
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     do {
       below_[node].store(top_of(head), std::memory_order_relaxed);
-      // release: a thread that takes the node out sees its link and its contents. Weak: it may fail for no reason,
-      // which costs nothing in a loop. The second order is for the case that it fails.
-    } while (!head_.compare_exchange_weak(head, next_head(head, node), std::memory_order_release,
-                                          std::memory_order_relaxed));
+      // release: a thread that takes the node out sees its link and its contents. relaxed, if it fails: of the head
+      // that it then loads, only the value is used.
+    } while (!head_.compare_exchange_strong(head, next_head(head, node), std::memory_order_release,
+                                            std::memory_order_relaxed));
   }
 
   /// Takes the top node out; nothing if the stack is empty. Calls `in_between` in each attempt when it has read the
@@ -41,7 +41,7 @@ class TreiberStack {
     while (top_of(head) != none) {
       const Node below = below_[top_of(head)].load(std::memory_order_relaxed);
       in_between();
-      // Strong: it fails only if the head has changed.
+      // If it fails, it has loaded the present head into `head`: an acquire as well, for the next attempt.
       if (head_.compare_exchange_strong(head, next_head(head, below), std::memory_order_acquire)) return top_of(head);
     }
     return std::nullopt;
@@ -70,5 +70,7 @@ class TreiberStack {
   }
 
   std::atomic<std::uint64_t> head_ = none;
-  std::vector<std::atomic<Node>> below_;  // for each node the one below it
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // else the library would take a lock
+  // For each node the one below it. Atomic, as a slow thread may read it while another one pushes the node again.
+  std::vector<std::atomic<Node>> below_;
 };

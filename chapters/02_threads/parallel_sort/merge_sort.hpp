@@ -8,8 +8,21 @@
 #include <thread>
 #include <utility>
 
-/// Merges two sorted rows into `out`, which has room for both. Does the same as std::merge. But which row the next
-/// number comes from is random, and here the loop has no branch for it that the processor could predict wrongly.
+/// Where two sorted rows are cut, so that no number before the cuts is greater than any number after them.
+struct Cuts {
+  std::size_t a, b;  // so many numbers of each row stand before its cut
+};
+
+/// Cuts row `a` in proportion to the threads on both sides, and row `b` where the first number after that cut belongs.
+template <typename T>
+Cuts cut_rows(std::span<const T> a, std::span<const T> b, int threads) {
+  const std::size_t cut_a = a.size() * (threads / 2) / threads;
+  const auto place_in_b = std::lower_bound(b.begin(), b.end(), a[cut_a]);  // the first that is not less than a[cut_a]
+  return {cut_a, static_cast<std::size_t>(place_in_b - b.begin())};
+}
+
+/// Merges two sorted rows into `out` by one thread. Does the same as std::merge, but without a branch in the loop:
+/// which row the next number comes from is random, so the processor would often predict the branch wrongly.
 template <typename T>
 void merge_rows(std::span<const T> a, std::span<const T> b, std::span<T> out) {
   auto next_a = a.begin(), next_b = b.begin();
@@ -23,23 +36,19 @@ void merge_rows(std::span<const T> a, std::span<const T> b, std::span<T> out) {
   std::copy(next_b, b.end(), std::copy(next_a, a.end(), next_out));
 }
 
-/// Merges two sorted rows into `out`, which has room for both.
-///
-/// Several threads share the work: a number of the longer row, and the place where it would stand in the other row, cut
-/// both rows, so that no number before the cuts is greater than any number after them.
+/// Merges two sorted rows into `out`, which has room for both, by several threads.
 template <typename T>
 void parallel_merge(std::span<const T> a, std::span<const T> b, std::span<T> out, int threads) {
   if (threads == 1 || out.empty()) {
     merge_rows(a, b, out);
     return;
   }
-  if (a.size() < b.size()) std::swap(a, b);
-  const std::size_t cut_a = a.size() * (threads / 2) / threads;
-  const std::size_t cut_b = std::lower_bound(b.begin(), b.end(), a[cut_a]) - b.begin();
-  const std::size_t cut = cut_a + cut_b;
-  std::jthread before([=] { parallel_merge<T>(a.first(cut_a), b.first(cut_b), out.first(cut), threads / 2); });
-  parallel_merge<T>(a.subspan(cut_a), b.subspan(cut_b), out.subspan(cut), threads - threads / 2);
-  // here the destructor of `before` waits for its thread
+  if (a.size() < b.size()) std::swap(a, b);  // cut the longer row in the middle: the other one may be empty
+  const Cuts cut = cut_rows(a, b, threads);
+  const std::size_t before = cut.a + cut.b;  // so many numbers of the result
+  std::jthread helper([=] { parallel_merge<T>(a.first(cut.a), b.first(cut.b), out.first(before), threads / 2); });
+  parallel_merge<T>(a.subspan(cut.a), b.subspan(cut.b), out.subspan(before), threads - threads / 2);
+  // here the destructor of `helper` waits for its thread
 }
 
 /// Sorts `numbers` by several threads; the result is in `numbers`, or in `other`, which is as long, if `into_other`.

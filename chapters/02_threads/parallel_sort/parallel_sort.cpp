@@ -1,49 +1,92 @@
 // Parallel sort
 //
-// A merge sort by threads: one thread sorts the lower half of the numbers while another sorts the upper half, and
-// then both halves are merged. Sorting the halves is easy to share out, the merge is not: here a number and its place
-// in the other half cut the merge into parts that do not depend on each other. The functions are in merge_sort.hpp.
+// A merge sort by threads: each sorts a part of the numbers, and then the sorted parts are merged. To sort parts is
+// easy to share, to merge them is not. First eight numbers show how a merge is cut into two that do not depend on each
+// other. Then many numbers are merged and sorted by one thread and by all, and the program prints how long that took.
+// The functions are in merge_sort.hpp.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/parallel_sort/parallel_sort.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_sort
 // Run:     parallel_sort [--numbers N] [--threads N]
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "merge_sort.hpp"
 
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+using Row = std::span<const std::uint32_t>;  // numbers that are sorted already
+
+/// Shows how two threads merge two rows of four numbers.
+std::vector<int> merge_few() {
+  const std::vector<int> a = {1, 2, 5, 8}, b = {3, 4, 6, 7};
+  const Cuts cut = cut_rows<int>(a, b, 2);
+  const std::span rest_of_a = std::span(a).subspan(cut.a), rest_of_b = std::span(b).subspan(cut.b);
+  cookbook::println("two rows:           {} and {}", a, b);
+  cookbook::println("one thread merges   {} and {}", std::span(a).first(cut.a), std::span(b).first(cut.b));
+  cookbook::println("another one merges  {} and {}", rest_of_a, rest_of_b);
+  std::vector<int> merged(8);
+  parallel_merge<int>(a, b, merged, 2);
+  cookbook::println("both together:      {}", merged);
+  return merged;
+}
+
+/// Prints the milliseconds that `work(threads)` takes with one thread and with all, the shortest of three runs each,
+/// and how many times as fast all threads are. Each run begins with a call of `prepare`.
+template <typename Prepare, typename Work>
+void print_times(const char* name, int all_threads, Prepare prepare, Work work) {
+  const auto milliseconds = [&](int threads) {
+    double shortest = 1e18;
+    for (int run = 0; run < 3; ++run) {
+      prepare();
+      const cookbook::Stopwatch watch;
+      work(threads);
+      shortest = std::min(shortest, 1e3 * watch.seconds());
+    }
+    return shortest;
+  };
+  const double one = milliseconds(1), all = milliseconds(all_threads);
+  cookbook::println("{:<20}{:10.2f} ms{:13.2f} ms{:10.2f} x", name, one, all, one / all);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  std::size_t size = 500'000;
-  int threads = 4;
+  std::size_t size = 1'000'000;
+  int threads = cookbook::allowed_processors();
   cookbook::Options options("Sort with several threads");
   options.add("numbers", size, "numbers to sort", 1, 1'000'000'000);
   options.add("threads", threads, "threads", 1, 256);
   options.parse(argc, argv);
 
-  // The two steps, on few numbers: sort both halves, then merge them.
-  std::vector<int> few = {5, 2, 8, 1, 7, 4, 6, 3}, merged(few.size());
-  {
-    std::jthread lower([&] { std::sort(few.begin(), few.begin() + 4); });
-    std::sort(few.begin() + 4, few.end());
-  }
-  cookbook::println("both halves sorted: {}", few);
-  parallel_merge<int>(std::span(few).first(4), std::span(few).last(4), merged, 2);
-  cookbook::println("merged:             {}", merged);
+  const std::vector<int> few = merge_few();
 
-  // The same, on many numbers, by as many threads as wanted.
-  std::vector<std::uint32_t> numbers(size);
-  std::mt19937 random;
-  for (std::uint32_t& number : numbers) number = random();
-  std::vector<std::uint32_t> expected = numbers;
+  Numbers unsorted(size), sorted, merged(size);
+  std::generate(unsorted.begin(), unsorted.end(), std::mt19937());
+  Numbers expected = unsorted, halves = unsorted;
   std::sort(expected.begin(), expected.end());
-  parallel_sort(std::span(numbers), threads);
+  const std::size_t half = size / 2;
+  parallel_sort(std::span(halves).first(half), threads);
+  parallel_sort(std::span(halves).subspan(half), threads);
+
+  cookbook::println("random numbers        one thread     all threads      gain");
+  print_times(
+      "merge two halves", threads, [&] { std::fill(merged.begin(), merged.end(), 0); },
+      [&](int n) { parallel_merge<std::uint32_t>(Row(halves).first(half), Row(halves).subspan(half), merged, n); });
+  print_times(
+      "sort", threads, [&] { sorted = unsorted; }, [&](int n) { parallel_sort(std::span(sorted), n); });
 
   cookbook::Checks checks;
-  checks.equal("the few numbers, merged", merged, {1, 2, 3, 4, 5, 6, 7, 8});
-  checks.that("the many numbers are in the order that std::sort gives", numbers == expected);
+  checks.equal("the two rows, merged", few, {1, 2, 3, 4, 5, 6, 7, 8});
+  checks.that("the many numbers, merged, are in the order that std::sort gives", merged == expected);
+  checks.that("the many numbers, sorted, are in the order that std::sort gives", sorted == expected);
   return checks.exit_code();
 }

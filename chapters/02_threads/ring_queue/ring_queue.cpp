@@ -34,7 +34,7 @@ struct Job {
 };
 
 struct Cost {
-  double nanoseconds = 1e18, sleeps = 0;  // per item, and per 1000 items
+  double microseconds = 1e18, sleeps = 0;  // both per 1000 items
 };
 
 /// How often this thread has slept so far: the system counts how often a thread gave up its processor to wait.
@@ -48,12 +48,12 @@ template <typename Work>
 Cost cost_of(int threads, int processors, double items, Work work) {
   std::atomic<long> sleeps = 0;
   const double seconds = run_concurrently(threads, [&](int id) {
-    cookbook::pin(id % processors);
+    cookbook::pin(id % processors);  // run_concurrently() has spread them over all processors
     const long before = times_slept();
     work(id);
     sleeps += times_slept() - before;
   });
-  return {seconds * 1e9 / items, static_cast<double>(sleeps) * 1000 / items};
+  return {1e6 * seconds / items * 1000, static_cast<double>(sleeps) / items * 1000};
 }
 
 /// Many items: the producers put as fast as the consumers take.
@@ -106,11 +106,11 @@ void print_row(const std::string& what, Cost (*with_lock)(const Job&), Cost (*ri
   for (int run = 0; run < 3; ++run) {
     for (const int i : {0, 1}) {
       const Cost cost = (i == 0 ? with_lock : ring)(job);
-      if (cost.nanoseconds < lowest[i].nanoseconds) lowest[i] = cost;
+      if (cost.microseconds < lowest[i].microseconds) lowest[i] = cost;
     }
   }
-  cookbook::println("{:<26}{:8.0f} ns {:6.0f} x {:11.0f} ns {:6.0f} x", what, lowest[0].nanoseconds, lowest[0].sleeps,
-                    lowest[1].nanoseconds, lowest[1].sleeps);
+  cookbook::println("{:<26}{:8.0f} us{:8.0f} x{:11.0f} us{:8.0f} x", what, lowest[0].microseconds, lowest[0].sleeps,
+                    lowest[1].microseconds, lowest[1].sleeps);
 }
 
 }  // namespace
@@ -127,8 +127,8 @@ int main(int argc, char** argv) {
   using Ring = RingQueue<int>;
   const int all = cookbook::allowed_processors();
   long wrong = 0;
-  cookbook::println("                               with a lock              ring queue");
-  cookbook::println("cost of an item, sleeps      per item per 1000        per item per 1000");
+  cookbook::println("                               with a lock             ring queue");
+  cookbook::println("per 1000 items                 time    sleeps          time    sleeps");
   print_row("1 producer, 1 consumer", pass<Locked>, pass<Ring>, {1, items, capacity, all, wrong});
   print_row(fmt::format("{0} producers, {0} consumers", threads), pass<Locked>, pass<Ring>,
             {threads, items, capacity, all, wrong});

@@ -46,7 +46,8 @@ class RingQueue {
     return item;
   }
 
-  /// Says that nothing more will come. To be called once, when all calls of put() have returned.
+  /// Says that nothing more will come. To be called once, when all calls of put() have returned. Waits while the queue
+  /// is full.
   void close() {
     closed_ = true;
     append(std::nullopt);
@@ -72,14 +73,11 @@ class RingQueue {
     set(slot.turn, filled_for(n));
   }
 
-  /// Returns when the turn is `mine`. Looks again for 5 us, since the turn often comes at once, and then sleeps.
+  /// Returns when the turn is `mine`. Looks for 5 us, since the turn often comes at once, and then sleeps.
   static void wait_for(const Turn& turn, std::uint32_t mine) {
     if (turn == mine) return;
     const auto end_of_looking = Clock::now() + std::chrono::microseconds(5);
     while (Clock::now() < end_of_looking) {
-      // Not at every moment: each look fetches the slot's cache line, and the thread that is to write it waits for it.
-      const auto next_look = Clock::now() + std::chrono::nanoseconds(100);
-      while (Clock::now() < next_look) continue;
       if (turn == mine) return;
     }
     for (std::uint32_t seen = turn; seen != mine; seen = turn) turn.wait(seen);  // sleeps until the turn is not `seen`
@@ -87,7 +85,7 @@ class RingQueue {
 
   static void set(Turn& turn, std::uint32_t next) {
     turn = next;
-    turn.notify_all();  // calls the system only if a thread sleeps
+    turn.notify_all();  // in GCC's library a call of the system only if some thread waits
   }
 
   // The counters, which threads write all the time, each on a cache line of its own, away from what all threads read.

@@ -1,52 +1,43 @@
-/// Three ways to hold a lock while some work is done, of which the first is wrong. The block can be left in three ways:
-/// at its end, by `return` if work() returns false, and by an exception if it throws.
+/// Three ways to hold a lock while a number is added, of which the first is wrong.
 #pragma once
 
-#include <chrono>
 #include <mutex>
-#include <semaphore>
+#include <string>
+
+struct Total {
+  std::mutex mutex;  // guards the value
+  int value = 0;
+};
+
+// Each form adds the number in a text; an empty text adds nothing. std::stoi throws if the text is no number.
 
 /// Naive: `return` and an exception pass over unlock(), and the lock stays taken.
-template <typename Mutex, typename Work>
-void naive(Mutex& mutex, Work work) {
-  mutex.lock();
-  if (!work()) return;
-  mutex.unlock();
+inline void naive(Total& total, const std::string& text) {
+  total.mutex.lock();
+  if (text.empty()) return;
+  total.value += std::stoi(text);
+  total.mutex.unlock();
 }
 
 /// By hand: right, but C++ has no `finally`, so unlock() stands there for each way out.
-template <typename Mutex, typename Work>
-void by_hand(Mutex& mutex, Work work) {
-  mutex.lock();
+inline void by_hand(Total& total, const std::string& text) {
+  total.mutex.lock();
+  if (text.empty()) {
+    total.mutex.unlock();
+    return;
+  }
   try {
-    if (!work()) {
-      mutex.unlock();
-      return;
-    }
+    total.value += std::stoi(text);
   } catch (...) {
-    mutex.unlock();
+    total.mutex.unlock();
     throw;
   }
-  mutex.unlock();
+  total.mutex.unlock();
 }
 
 /// Scoped: the constructor of `hold` takes the lock, its destructor releases it.
-template <typename Mutex, typename Work>
-void scoped(Mutex& mutex, Work work) {
-  std::scoped_lock hold(mutex);
-  if (!work()) return;
+inline void scoped(Total& total, const std::string& text) {
+  const std::scoped_lock hold(total.mutex);
+  if (text.empty()) return;
+  total.value += std::stoi(text);
 }
-
-/// A semaphore under the names that scoped locks call. A mutex has them already.
-class SemaphoreLock {
- public:
-  void lock() {
-    while (!semaphore_.try_acquire_for(std::chrono::milliseconds(100))) {  // acquire() of GCC 12 may sleep for ever
-    }
-  }
-  bool try_lock() { return semaphore_.try_acquire(); }
-  void unlock() { semaphore_.release(); }
-
- private:
-  std::binary_semaphore semaphore_{1};
-};

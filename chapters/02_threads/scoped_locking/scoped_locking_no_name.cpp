@@ -15,7 +15,7 @@ int main() {
   std::mutex mutex;
   bool taken = false;
   {
-    std::scoped_lock{mutex};  // wrong; right: std::scoped_lock hold(mutex);
+    std::scoped_lock{mutex};  // wrong: it is destroyed here
     std::jthread([&] { taken = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
   }
   std::puts(taken ? "another thread could take the lock" : "no other thread could take the lock");

@@ -1,9 +1,10 @@
 // A sequence lock
 //
-// A writer changes three numbers that belong together, over and over, with a pause after each change, and a reader
-// reads them as fast as it can. Without any protection reading is fast, but some readings mix old and new numbers. With
-// a std::mutex or a std::shared_mutex none does, and each reading has to change the lock. A sequence lock lets the
-// reader read without changing anything: it notices when the writer has come between, and reads again.
+// A writer begins a change of three numbers that belong together in each microsecond, or as soon as the last change is
+// done, and a reader reads them as fast as it can. Without any protection reading is fast, but some readings mix old
+// and new numbers. With a std::mutex or a std::shared_mutex none does, and each reading has to change the lock. A
+// sequence lock lets the reader read without changing anything: it notices when the writer has come between, and reads
+// again.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/sequence_lock/sequence_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o sequence_lock
 // Run:     sequence_lock [--readers N] [--milliseconds N] [--pause NANOSECONDS]
@@ -92,7 +93,7 @@ long measure(const char* name, int readers, int milliseconds, long pause) {
     }
   });
   const double per_reader = static_cast<double>(readings) / readers;
-  cookbook::println("{:<20}{:9.1f} ns{:16.0f} ns{:13.3f} %", name, milliseconds * 1e6 / per_reader,
+  cookbook::println("{:<20}{:9.1f} ns{:16.0f} ns{:13.5f} %", name, milliseconds * 1e6 / per_reader,
                     seconds_to_write * 1e9 / static_cast<double>(changes),
                     100 * static_cast<double>(mixed) / static_cast<double>(readings));
   return mixed;

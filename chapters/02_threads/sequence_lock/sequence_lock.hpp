@@ -8,7 +8,7 @@
 
 /// A sequence number guards the value: it is odd while the writer is at work. A reader notes the number, copies the
 /// value and looks at the number again. If it has changed, the copy may be half old and half new, and the reader starts
-/// again. The writer never waits. Several writers need a lock among themselves.
+/// again. The writer never waits for a reader. Several writers need a lock among themselves.
 ///
 /// A copy may be made while the writer is at work, so the words of the value are atomics. Their memory orders are those
 /// of H.-J. Boehm, "Can seqlocks get along with programming language memory models?" (2012).
@@ -28,7 +28,7 @@ class SequenceLock {
 
   Value read() const {
     Value copy;
-    while (!try_read(copy)) std::this_thread::yield();
+    while (!try_read(copy)) std::this_thread::yield();  // the writer may be waiting for this very core
     return copy;
   }
 

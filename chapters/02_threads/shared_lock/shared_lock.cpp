@@ -3,10 +3,13 @@
 // A std::mutex lets one thread in at a time. A std::shared_mutex lets in any number of threads that only read, or one
 // that writes. First three readers meet inside, and a writer waits until the last one has left. Then two threads ask
 // for the total of all accounts again and again, and now and then move money, behind a lock of either kind. The table
-// shows what an operation costs: the shared lock wins if the readers stay inside for long, and loses if they do not.
+// shows what operations cost, and how often the threads slept: the shared lock wins if the readers stay inside for
+// long, and loses if they do not.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/shared_lock/shared_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_lock
 // Run:     shared_lock [--readers N] [--operations N]
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -59,15 +62,28 @@ int meet(int readers) {
   return left_before_the_writer;
 }
 
+struct Cost {
+  double microseconds, sleeps;  // both per 1000 operations
+};
+
+/// How often this thread has slept so far: the system counts how often a thread gave up its processor to wait.
+long times_slept() {
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) cookbook::exit_with_errno("getrusage");
+  return usage.ru_nvcsw;
+}
+
 /// Two threads, each on a processor of its own: 99 of 100 operations add up all accounts, the other one moves money.
-/// Adds the totals that were wrong to `wrong`, and returns the nanoseconds per operation, the median of three runs.
+/// Adds the totals that were wrong to `wrong`, and returns the cost in the median of three runs.
 template <typename Mutex>
-double cost(int size, int operations, int& wrong) {
-  double times[3];
-  for (double& time : times) {
+Cost cost(int size, int operations, int& wrong) {
+  Cost costs[3];
+  for (Cost& result : costs) {
+    std::atomic<long> sleeps = 0;
     Guarded<Balances, Mutex> accounts(Balances(size, 100));
     std::atomic<int> wrong_totals = 0;
     const double seconds = run_concurrently(2, [&](int id) {
+      const long before = times_slept();
       for (int i = 0; i < operations; ++i) {
         if ((i + 50 * id) % 100 == 0) {
           accounts.write([](Balances& balance) {
@@ -80,12 +96,14 @@ double cost(int size, int operations, int& wrong) {
           });
         }
       }
+      sleeps += times_slept() - before;
     });
-    time = seconds / (2 * operations) * 1e9;
+    const double thousands = 2 * operations / 1e3;
+    result = {1e6 * seconds / thousands, static_cast<double>(sleeps) / thousands};
     wrong += wrong_totals;
   }
-  std::sort(std::begin(times), std::end(times));
-  return times[1];
+  std::sort(std::begin(costs), std::end(costs), [](Cost a, Cost b) { return a.microseconds < b.microseconds; });
+  return costs[1];
 }
 
 }  // namespace
@@ -101,12 +119,14 @@ int main(int argc, char** argv) {
   const int left_before_the_writer = meet(readers);
 
   int wrong = 0;
-  cookbook::println("99 % reads by two threads         std::mutex   std::shared_mutex");
+  cookbook::println("1000 operations of two threads,      std::mutex         std::shared_mutex");
+  cookbook::println("99 % of them reads               time     sleeps          time     sleeps");
   for (const int size : {10, 1'000, 20'000}) {
     const int repeats = size < 20'000 ? operations : operations / 20;
-    const double mutex = cost<PlainMutex>(size, repeats, wrong);
-    const double shared = cost<std::shared_mutex>(size, repeats, wrong);
-    cookbook::println("{:<30}{:11.0f} ns{:17.0f} ns", fmt::format("a total of {} accounts", size), mutex, shared);
+    const Cost mutex = cost<PlainMutex>(size, repeats, wrong);
+    const Cost shared = cost<std::shared_mutex>(size, repeats, wrong);
+    cookbook::println("{:<27}{:7.0f} us{:9.1f} x{:11.0f} us{:9.1f} x", fmt::format("a total of {} accounts", size),
+                      mutex.microseconds, mutex.sleeps, shared.microseconds, shared.sleeps);
   }
 
   cookbook::Checks checks;

@@ -1,5 +1,5 @@
-/// Two locks that wait by looking at the lock again and again: the simplest one, and one that can be used. Both lock
-/// like a std::mutex, so std::scoped_lock works with them.
+/// Two locks that wait by looking at the lock again and again: the simplest one, and one that gives way. Both lock like
+/// a std::mutex, so std::scoped_lock works with them.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@ class SpinLock {
     while (taken_.exchange(true, std::memory_order_acquire)) wait_until_free();
   }
 
+  /// Takes the lock if it is free. A std::scoped_lock of several locks needs this.
   bool try_lock() { return !taken_.exchange(true, std::memory_order_acquire); }
 
   void unlock() {

@@ -35,7 +35,7 @@ int compare(const char* name, int n, Function function) {
     serial = std::min(serial, half_time);
     different += results != expected;
   }
-  cookbook::println("{:<21}{:11.1f} us{:13.1f} us{:9.3f} x", name, 1e6 * serial, 1e6 * threaded, serial / threaded);
+  cookbook::println("{:<21}{:11.1f} us{:13.1f} us{:9.3g} x", name, 1e6 * serial, 1e6 * threaded, serial / threaded);
   return different;
 }
 

@@ -4,8 +4,8 @@
 // first lock before either asks for its second, so this program hangs in every run; without the latch it would hang
 // only now and then. While it hangs it uses no processor time.
 //
-// Compile: g++ -std=c++20 -O2 chapters/02_threads/deadlock/deadlock_deadlock.cpp -pthread -o deadlock_deadlock
-// Run:     deadlock_deadlock, then Ctrl-C
+// Compile: g++ -std=c++20 -O2 chapters/02_threads/deadlock/deadlock_opposite_orders.cpp -pthread -o deadlock_opposite_orders
+// Run:     deadlock_opposite_orders, then Ctrl-C
 // Symptom: hangs
 
 #include <cstdio>
