@@ -1,5 +1,8 @@
-// What the ranks exchange, for several numbers of ranks and lengths of the pieces, and the matrices of the bench.
+// What the ranks exchange, for several numbers of ranks and of random numbers, and the matrices of the bench.
 
+#include <algorithm>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -7,42 +10,90 @@
 
 namespace {
 
+using test_support::Result;
 using test_support::run_ranks;
+using Numbers = std::vector<int>;
 
-/// Number k of the piece that rank `from` sends to rank `to`.
-int number(int from, int to, int k) { return (from + 1) * to + 1000 * k; }
+/// What the ranks say that they have sent and received in one exchange: piece j of rank i is sent[i][j].
+struct Exchange {
+  std::vector<std::vector<Numbers>> sent, received;
+};
 
-/// What `ranks` ranks have to print after exchanging pieces of `length` numbers.
-std::vector<std::string> expected_lines(int ranks, int length) {
-  std::vector<std::string> lines;
-  for (int i = 0; i < ranks; ++i) {
-    std::string sent, received;
-    for (int other = 0; other < ranks; ++other) {
-      for (int k = 0; k < length; ++k) {
-        sent += (sent.empty() ? "" : ", ") + std::to_string(number(i, other, k));
-        received += (received.empty() ? "" : ", ") + std::to_string(number(other, i, k));
-      }
+/// "3 17 | - | 25" as pieces.
+std::vector<Numbers> pieces_of(const std::string& text) {
+  std::vector<Numbers> pieces(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word == "|") {
+      pieces.emplace_back();
+    } else if (word != "-") {
+      pieces.back().push_back(std::stoi(word));
     }
-    lines.push_back("rank " + std::to_string(i) + " sends [" + sent + "], receives [" + received + "]");
   }
-  const std::string all = std::to_string(ranks);
-  lines.push_back("ok    ranks that received their row of the transposed matrix: " + all);
-  lines.push_back("ok    ranks that received this row by messages in steps: " + all);
-  lines.push_back("ok    messages in all steps: " + std::to_string(ranks * (ranks - 1)));
-  lines.push_back("ok    ranks that have their old row again after a second all-to-all: " + all);
-  return lines;
+  return pieces;
 }
 
-TEST(mpi_alltoall, what_is_received_is_the_transpose_for_any_number_of_ranks_and_length) {
-  struct Case {
-    int ranks, length;
-  };
-  for (const auto& [ranks, length] : {Case{1, 1}, Case{2, 3}, Case{4, 2}, Case{9, 1}}) {
-    const auto result = run_ranks(ranks, "mpi_alltoall", {"--length", std::to_string(length)});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.out, expected_lines(ranks, length)) << result.text();
-    EXPECT_TRUE(result.err.empty()) << result.text();
+/// The exchange whose lines come after the one that begins with `title`; the ranks' lines must be in order.
+Exchange exchange_of(const Result& result, const std::string& title) {
+  Exchange exchange;
+  const std::regex form("rank (\\d+) sends (.*), receives (.*)");
+  auto line = std::find_if(result.out.begin(), result.out.end(),
+                           [&](const std::string& text) { return text.starts_with(title); });
+  for (std::smatch match; line != result.out.end() && std::regex_match(*++line, match, form);) {
+    EXPECT_EQ(std::stoul(match[1]), exchange.sent.size()) << result.text();
+    exchange.sent.push_back(pieces_of(match[2]));
+    exchange.received.push_back(pieces_of(match[3]));
   }
+  return exchange;
+}
+
+TEST(mpi_alltoall, piece_j_of_rank_i_becomes_piece_i_of_rank_j) {
+  struct Case {
+    int ranks, numbers;
+  };
+  for (const auto& [ranks, numbers] : {Case{5, 6}, Case{1, 3}, Case{2, 0}, Case{7, 1}, Case{3, 40}}) {
+    const auto result = run_ranks(ranks, "mpi_alltoall", {"--numbers", std::to_string(numbers)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.err.empty()) << result.text();
+    for (const std::string title : {"pieces of one number: ", "pieces of different lengths: "}) {
+      const auto [sent, received] = exchange_of(result, title);
+      ASSERT_EQ(sent.size(), ranks) << result.text();
+      for (int from = 0; from < ranks; ++from) {
+        ASSERT_EQ(sent[from].size(), ranks) << result.text();
+        for (int to = 0; to < ranks; ++to) {
+          ASSERT_EQ(received[to].size(), ranks) << result.text();
+          EXPECT_EQ(received[to][from], sent[from][to]) << "from " << from << " to " << to << '\n' << result.text();
+        }
+      }
+    }
+  }
+}
+
+TEST(mpi_alltoall, a_number_says_where_it_comes_from_and_where_it_goes) {
+  const auto result = run_ranks(4, "mpi_alltoall");
+  const Exchange exchange = exchange_of(result, "pieces of one number: ");
+  ASSERT_EQ(exchange.sent.size(), 4U) << result.text();
+  for (int from = 0; from < 4; ++from) {
+    for (int to = 0; to < 4; ++to) EXPECT_EQ(exchange.sent[from][to], Numbers{10 * from + to}) << result.text();
+  }
+}
+
+TEST(mpi_alltoall, each_rank_gets_the_numbers_of_its_range_and_the_lengths_differ) {
+  const auto result = run_ranks(5, "mpi_alltoall", {"--numbers", "30"});
+  const Exchange exchange = exchange_of(result, "pieces of different lengths: ");
+  ASSERT_EQ(exchange.received.size(), 5U) << result.text();
+  std::size_t arrived = 0, shortest = 1000, longest = 0;
+  for (int rank = 0; rank < 5; ++rank) {
+    for (const Numbers& piece : exchange.received[rank]) {
+      arrived += piece.size();
+      shortest = std::min(shortest, piece.size());
+      longest = std::max(longest, piece.size());
+      for (const int number : piece) EXPECT_EQ(number / 20, rank) << result.text();
+    }
+  }
+  EXPECT_EQ(arrived, 150U) << result.text();
+  EXPECT_LT(shortest, longest) << result.text();
+  EXPECT_TRUE(result.has_line("ok    random numbers that are on the rank of their range: 150")) << result.text();
 }
 
 TEST(mpi_alltoall, the_bench_transposes_matrices_whose_rows_do_not_fill_its_blocks) {

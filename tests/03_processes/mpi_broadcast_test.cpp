@@ -1,10 +1,11 @@
-// Broadcast: the program seen from outside, and broadcast_by_hand among ranks. Catalogue: 3.C8, 3.18.
+// Broadcast: the program seen from outside, and the two broadcasts by hand among ranks.
 
 #include "03_processes/mpi_broadcast/broadcast_by_hand.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <regex>
 
 #include "support/run.hpp"
 
@@ -37,17 +38,33 @@ namespace {
 using test_support::run;
 using test_support::run_ranks;
 
+/// The lines of the ranks, white space between columns as one blank.
+std::vector<std::string> rows_of(const test_support::Result& result) {
+  std::vector<std::string> rows;
+  for (const std::string& line : result.lines_with("^rank ")) {
+    rows.push_back(std::regex_replace(line, std::regex(" +"), " "));
+  }
+  return rows;
+}
+
 TEST(mpi_broadcast, all_ranks_have_the_roots_value_for_any_root) {
   const std::vector<std::pair<int, int>> cases = {{10, 7}, {4, 0}, {1, 0}};
   for (const auto& [ranks, root] : cases) {
     const auto result = run_ranks(ranks, "mpi_broadcast", {"--root", std::to_string(root)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    std::vector<std::string> lines;
-    for (int i = 0; i < ranks; ++i) lines.push_back("rank " + std::to_string(i) + " has 100");
-    EXPECT_THAT(result.lines_with("^rank "), testing::ElementsAreArray(lines));
     const std::string all = std::to_string(ranks);
-    EXPECT_TRUE(result.has_line("ok    ranks with the root's value after MPI_Bcast: " + all)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    ranks with the root's value after the broadcast by hand: " + all));
+    EXPECT_TRUE(result.has_line("ok    ranks that have the root's value, in each form: [" + all + ", " + all + ", " +
+                                all + "]"))
+        << result.text();
+    // Rank i gets it one by one in this round, and by the tree in that one, which is the length of its place in bits.
+    for (int i = 0; i < ranks; ++i) {
+      const int place = (i - root + ranks) % ranks, one_by_one = i < root ? i + 1 : i;
+      const std::string row = "rank " + std::to_string(i) + " 100 100" +
+                              (i == root ? " 100"
+                                         : " in round " + std::to_string(one_by_one) + " 100 in round " +
+                                               std::to_string(std::bit_width(static_cast<unsigned>(place))));
+      EXPECT_THAT(rows_of(result), testing::Contains(row)) << result.text();
+    }
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
 }
@@ -73,24 +90,30 @@ int over(MPI_Comm comm, int mine, MPI_Op operation) {
   return result;
 }
 
-/// Two broadcasts in a row: a fast rank is in the second while a slow one is still in the first.
-void expect_two_broadcasts(int root, int rank, int ranks, MPI_Comm comm) {
+using Broadcast = int (*)(void*, int, MPI_Datatype, int, MPI_Comm);
+
+/// Two broadcasts in a row: a fast rank is in the second while a slow one is still in the first. The number of rounds
+/// and the round that the function returns must be those that are counted here.
+void expect_two_broadcasts(Broadcast broadcast, int rounds, int root, int rank, int ranks, MPI_Comm comm) {
   messages = round_now = 0;
   int first = rank == root ? 100 : -1, second = rank == root ? 200 : -1;
-  broadcast_by_hand(&first, 1, MPI_INT, root, comm);
+  const int round = broadcast(&first, 1, MPI_INT, root, comm);
   const int messages_of_first = over(comm, messages, MPI_SUM), rounds_of_first = over(comm, round_now, MPI_MAX);
-  broadcast_by_hand(&first, 1, MPI_INT, root, comm);
-  broadcast_by_hand(&second, 1, MPI_INT, root, comm);
+  EXPECT_EQ(over(comm, round, MPI_MAX), rounds) << "root " << root << " of " << ranks;
+  EXPECT_EQ(round == 0, rank == root);
+  EXPECT_LE(round, round_now);
+  broadcast(&first, 1, MPI_INT, root, comm);
+  broadcast(&second, 1, MPI_INT, root, comm);
   EXPECT_EQ(first, 100) << "root " << root << " of " << ranks;
   EXPECT_EQ(second, 200) << "root " << root << " of " << ranks;
   EXPECT_EQ(messages_of_first, ranks - 1) << "root " << root;
-  EXPECT_EQ(rounds_of_first, std::bit_width(static_cast<unsigned>(ranks - 1))) << "root " << root << " of " << ranks;
+  EXPECT_EQ(rounds_of_first, rounds) << "root " << root << " of " << ranks;
 }
 
 /// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on.
-TEST(mpi_broadcast_broadcast_by_hand, reaches_all_ranks_with_one_message_each_in_the_fewest_rounds) {
+TEST(mpi_broadcast_by_hand, reaches_all_ranks_with_one_message_each_by_the_tree_in_the_fewest_rounds) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=mpi_broadcast_broadcast_by_hand.*"},
+    const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=mpi_broadcast_by_hand.*"},
                                   {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 10U) << result.text();
@@ -102,11 +125,15 @@ TEST(mpi_broadcast_broadcast_by_hand, reaches_all_ranks_with_one_message_each_in
     MPI_Comm comm;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm));
     if (comm == MPI_COMM_NULL) continue;
-    for (int root = 0; root < ranks; ++root) expect_two_broadcasts(root, rank, ranks, comm);
+    for (int root = 0; root < ranks; ++root) {
+      const int doublings = std::bit_width(static_cast<unsigned>(ranks - 1));
+      expect_two_broadcasts(broadcast_by_tree, doublings, root, rank, ranks, comm);
+      expect_two_broadcasts(broadcast_one_by_one, ranks - 1, root, rank, ranks, comm);
+    }
     MPI_CHECK(MPI_Comm_free(&comm));
   }
   std::vector<double> many(100'000, rank == 3 ? 1.5 : 0);  // too large to be sent without its receiver
-  broadcast_by_hand(many.data(), static_cast<int>(many.size()), MPI_DOUBLE, 3, MPI_COMM_WORLD);
+  broadcast_by_tree(many.data(), static_cast<int>(many.size()), MPI_DOUBLE, 3, MPI_COMM_WORLD);
   EXPECT_EQ(std::count(many.begin(), many.end(), 1.5), 100'000);
 }
 

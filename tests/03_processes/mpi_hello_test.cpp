@@ -1,4 +1,4 @@
-// Hello from every rank: the program seen from outside. Catalogue: 3.C5, 3.C6, 3.13.
+// Hello from every rank: the program seen from outside.
 
 #include "support/run.hpp"
 
@@ -23,9 +23,16 @@ void expect_greetings(const Result& result, int ranks) {
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
-/// The figure behind "error " in the line about pi.
+/// What the ranks have added up, in their order.
+std::vector<double> parts(const Result& result) {
+  std::vector<double> all;
+  for (const std::string& part : result.captures("^rank \\d has added up ([\\d.]+)$")) all.push_back(std::stod(part));
+  return all;
+}
+
+/// By how much the sum differs from pi.
 double error_of_pi(const Result& result) {
-  const auto errors = result.captures("^pi is approximately [\\d.]+, error ([\\d.e+-]+)$");
+  const auto errors = result.captures("^together +[\\d.]+, which differs from pi by ([\\d.e+-]+)$");
   return errors.size() == 1 ? std::stod(errors[0]) : -1;
 }
 
@@ -33,8 +40,22 @@ TEST(mpi_hello, every_rank_prints_one_whole_line_and_pi_is_the_same_for_any_numb
   for (const int ranks : {1, 9}) {
     const auto result = run_ranks(ranks, "mpi_hello");
     expect_greetings(result, ranks);
-    EXPECT_TRUE(result.has_line("pi is approximately 3.1415926544, error 8.33e-10")) << result.text();
+    EXPECT_TRUE(result.has_line("together      3.1415926544, which differs from pi by 8.33e-10")) << result.text();
+    EXPECT_EQ(parts(result).size(), static_cast<std::size_t>(ranks)) << result.text();
   }
+}
+
+TEST(mpi_hello, each_rank_adds_up_its_own_part_and_the_parts_are_the_whole) {
+  const auto result = run_ranks(3, "mpi_hello", {"--intervals", "6"});
+  const std::vector<double> added = parts(result);
+  ASSERT_EQ(added.size(), 3U) << result.text();
+  for (int rank = 0; rank < 3; ++rank) {  // of six rectangles, rank 0 has the first and the fourth, and so on
+    double expected = 0;
+    for (const int i : {rank, rank + 3}) expected += 4 / (1 + (i + 0.5) / 6 * (i + 0.5) / 6) / 6;
+    EXPECT_NEAR(added[rank], expected, 1e-9) << result.text();
+  }
+  EXPECT_EQ(result.captures("^together +([\\d.]+),").size(), 1U);
+  EXPECT_NEAR(added[0] + added[1] + added[2], std::stod(result.captures("^together +([\\d.]+),").at(0)), 1e-9);
 }
 
 TEST(mpi_hello, ten_times_the_rectangles_are_a_hundredth_of_the_error) {

@@ -1,5 +1,6 @@
 // What the ranks find in their windows, for several numbers of ranks and tasks, and how a window reports an error.
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -27,18 +28,58 @@ TEST(mpi_one_sided, windows_tasks_and_shared_memory_are_right_for_any_number_of_
                                   text(previous)))
           << result.text();
     }
-    const auto taken = result.captures("^rank \\d took (\\d+) tasks$");
-    EXPECT_EQ(taken.size(), static_cast<std::size_t>(ranks)) << result.text();
-    EXPECT_EQ(std::accumulate(taken.begin(), taken.end(), 0,
+    const std::string row = "^rank \\d: (\\d+) tasks as a block in \\d+\\.\\d ms, \\d+ tasks by the counter in";
+    const auto blocks = result.captures(row), by_counter = result.captures("ms, (\\d+) tasks by the counter in");
+    EXPECT_EQ(blocks.size(), static_cast<std::size_t>(ranks)) << result.text();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const int first = tasks * static_cast<int>(i) / ranks, end = tasks * static_cast<int>(i + 1) / ranks;
+      EXPECT_EQ(std::stoi(blocks[i]), end - first) << result.text();
+    }
+    EXPECT_EQ(std::accumulate(by_counter.begin(), by_counter.end(), 0,
                               [](int total, const std::string& count) { return total + std::stoi(count); }),
               tasks)
         << result.text();
+    const std::string all = text(ranks);
+    EXPECT_TRUE(result.has_line("ok    ranks that found the right number, got it, found what was stored: [" + all +
+                                ", " + all + ", " + all + "]"))
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    sum in the window of rank 0: " + text(ranks * (ranks + 1) / 2)));
-    EXPECT_TRUE(result.has_line("ok    tasks that were taken exactly once: " + text(tasks)));
-    EXPECT_TRUE(result.has_line("ok    ranks that found what another rank stored directly: " + text(ranks)));
+    EXPECT_TRUE(result.has_line("ok    tasks taken exactly once, in blocks and by the counter: [" + text(tasks) + ", " +
+                                text(tasks) + "]"))
+        << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
+}
+
+/// The longest of the times that the ranks have taken in one of the two forms.
+double longest(const test_support::Result& result, const std::string& form) {
+  double longest = 0;
+  for (const std::string& ms : result.captures("tasks " + form + " in (\\d+\\.\\d) ms")) {
+    longest = std::max(longest, std::stod(ms));
+  }
+  return longest;
+}
+
+TEST(mpi_one_sided_timing, the_counter_ends_before_the_longest_block) {
+  double best = 1;  // of five runs, since another program may take a core for a while
+  for (int i = 0; i < 5; ++i) {
+    const auto result = run_ranks(4, "mpi_one_sided", {"--tasks", "100"});
+    ASSERT_GT(longest(result, "by the counter"), 0) << result.text();
+    best = std::min(best, longest(result, "by the counter") / longest(result, "as a block"));
+  }
+  EXPECT_LT(best, 0.85);
+}
+
+TEST(mpi_one_sided, over_tcp_open_mpi_serves_a_counter_only_while_its_owner_is_in_a_call) {
+#ifndef OPEN_MPI
+  GTEST_SKIP() << "the names of these settings are those of Open MPI";
+#endif
+  const auto result =
+      run_ranks(4, "mpi_one_sided", {}, {.environment = {{"OMPI_MCA_osc", "^sm"}, {"OMPI_MCA_btl", "self,tcp"}}});
+  const auto by_counter = result.captures("ms, (\\d+) tasks by the counter in");
+  ASSERT_EQ(by_counter.size(), 4U) << result.text();
+  EXPECT_GT(std::stoi(by_counter[0]), 48) << result.text();
 }
 
 TEST(mpi_one_sided, the_pitfall_counts_to_one_with_any_number_of_ranks) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "03_processes/mpi_reduce/ring_all_reduce.hpp"
 #include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
@@ -22,32 +23,41 @@ std::string multiples(int factor, int length) {
   return "[" + numbers + "]";
 }
 
-/// All that `ranks` ranks have to print.
+int number_of(int rank) { return std::vector<int>{6, 3, 5, 0}[static_cast<std::size_t>(rank % 4)]; }
+
+/// All that `ranks` ranks have to print, from two on.
 std::vector<std::string> expected_lines(int ranks, int length, int root) {
   std::vector<std::string> lines;
+  const std::string sum = multiples(ranks * (ranks + 1) / 2, length);
+  long total = 0, product = 1, exclusive_bits = 0, exclusive = 0;
+  std::string digits;
   for (int i = 0; i < ranks; ++i) {
-    lines.push_back("rank " + text(i) + " has " + multiples(i + 1, length) + ", and after MPI_Reduce " +
-                    multiples(i == root ? ranks * (ranks + 1) / 2 : 0, length));
+    lines.push_back("rank " + text(i) + " has " + text(number_of(i)) + " and " + multiples(i + 1, length) +
+                    ", after MPI_Reduce " + (i == root ? sum : multiples(0, length)) + ", after MPI_Allreduce " + sum);
+    total += number_of(i);
+    product *= number_of(i);
+    exclusive_bits ^= number_of(i);
+    exclusive ^= number_of(i) != 0;
+    digits += text(number_of(i));
   }
-  for (int i = 0; i < ranks; ++i) {
-    lines.push_back("rank " + text(i) + " has the number " + text(3 * i % 5));
-  }
-  lines.push_back("ok    ranks that have the sum, or zeros if they are not the root: " + text(ranks));
-  lines.push_back("ok    ranks that have the sum after MPI_Allreduce: " + text(ranks));
-  lines.push_back("ok    ranks that have the sum after the all-reduce in a ring: " + text(ranks));
-  lines.push_back("ok    numbers that all ranks have sent in the ring: " + text(2L * (ranks - 1) * length));
-  const std::string largest = ranks >= 4 ? "[4, 3]" : "[3, 1]";  // the numbers are 0, 3, 1, 4, 2, 0, 3, 1
-  lines.push_back("ok    the largest number, and the rank that has it: " + largest);
-  lines.push_back("ok    digits of all ranks, in the order of the ranks: " +
-                  std::string("12345678").substr(0, static_cast<std::size_t>(ranks)));
+  const bool has_zero = ranks >= 4;
+  lines.push_back("MPI_SUM " + text(total) + ", MPI_PROD " + text(product) + ", MPI_MAX 6, MPI_MIN " +
+                  (has_zero ? "0" : "3"));
+  lines.push_back(std::string("MPI_LAND ") + (has_zero ? "0" : "1") + ", MPI_LOR 1, MPI_LXOR " + text(exclusive));
+  lines.push_back(std::string("MPI_BAND ") + (ranks == 2 ? "2" : "0") + ", MPI_BOR 7, MPI_BXOR " +
+                  text(exclusive_bits));
+  lines.push_back(std::string("MPI_MAXLOC 6 of rank 0, MPI_MINLOC ") + (has_zero ? "0 of rank 3" : "3 of rank 1"));
+  lines.push_back("append " + digits);
+  const std::string all = text(ranks);
+  lines.push_back("ok    ranks that are right after MPI_Reduce, MPI_Allreduce, append: [" + all + ", " + all + ", " +
+                  all + "]");
   return lines;
 }
 
-TEST(mpi_reduce, sums_operators_ring_and_digits_are_right_for_any_rank_count_length_and_root) {
+TEST(mpi_reduce, sums_operators_and_digits_are_right_for_any_rank_count_length_and_root) {
   struct Case {
     int ranks, length, root;
   };
-  // The ring's pieces: one number each, none at all, of different lengths.
   for (const auto& [ranks, length, root] : {Case{3, 5, 2}, Case{2, 3, 1}, Case{5, 3, 0}, Case{8, 20, 3}}) {
     const auto result = run_ranks(ranks, "mpi_reduce", {"--length", text(length), "--root", text(root)});
     EXPECT_EQ(result.exit_code, 0) << result.text();
@@ -56,9 +66,21 @@ TEST(mpi_reduce, sums_operators_ring_and_digits_are_right_for_any_rank_count_len
   }
 }
 
+/// The ring in this process's ranks: each rank has rank + 1 times 0, 1, 2 and so on.
+void expect_ring_right(int rank, int ranks) {
+  for (const std::size_t length : {1U, 3U, 8U, 21U}) {  // pieces: none at all, one number each, of different lengths
+    Numbers mine(length), expected(length), total(length, -1);
+    for (std::size_t i = 0; i < length; ++i) {
+      mine[i] = static_cast<double>(i) * (rank + 1);
+      expected[i] = static_cast<double>(i) * ranks * (ranks + 1) / 2;
+    }
+    ring_all_reduce(mine, total, rank, ranks);
+    EXPECT_EQ(total, expected) << length;
+  }
+}
+
 /// Combines 6, 3, 5, 0, 6, 3 and so on, one number per rank, by every operator of MPI, and compares with plain loops.
 void expect_operators_right(int rank, int ranks, MPI_Comm comm) {
-  const auto number_of = [](int r) { return std::vector<int>{6, 3, 5, 0}[static_cast<std::size_t>(r % 4)]; };
   struct Operator {
     MPI_Op op;
     int start;
@@ -99,6 +121,7 @@ TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_o
     return;
   }
   const mpi::Environment world;
+  expect_ring_right(world.rank(), world.size());
   for (int ranks = 2; ranks <= world.size(); ++ranks) {  // of one rank, Open MPI 4.1 copies the number as it is
     MPI_Comm comm;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, world.rank() < ranks ? 0 : MPI_UNDEFINED, world.rank(), &comm));
@@ -111,7 +134,9 @@ TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_o
 TEST(mpi_reduce, one_rank_has_its_own_numbers_without_mpirun_too) {
   const auto result = run("mpi_reduce");
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("rank 0 has [0, 1, 2], and after MPI_Reduce [0, 1, 2]")) << result.text();
+  EXPECT_TRUE(result.has_line("rank 0 has 6 and [0, 1, 2], after MPI_Reduce [0, 1, 2], after MPI_Allreduce [0, 1, 2]"))
+      << result.text();
+  EXPECT_TRUE(result.has_line("append 6")) << result.text();
 }
 
 TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {

@@ -36,6 +36,16 @@ std::vector<std::string> expected_lines(int ranks, int rows) {
     }
     lines.push_back(line);
   }
+  lines.push_back("all numbers one step to the right, mesh | torus:");
+  const auto cell = [](const std::string& number) { return std::string(4 - number.size(), ' ') + number; };
+  for (int row = 0; row < rows; ++row) {
+    std::string mesh, torus;
+    for (int column = 0; column < columns; ++column) {
+      mesh += cell(column == 0 ? "-" : std::to_string(row * columns + column - 1));
+      torus += cell(std::to_string(row * columns + (column - 1 + columns) % columns));
+    }
+    lines.push_back(mesh + " |" + torus);
+  }
   const std::string sides = std::to_string(4 * rows * columns), places = std::to_string(rows * columns);
   lines.push_back("ok    sides on which the exchange in the mesh was right: " + sides);
   lines.push_back("ok    sides on which the exchange in the torus was right: " + sides);

@@ -1,4 +1,4 @@
-// The program's output, and the class Process from inside. Catalogue: 3.6.
+// The program's output, and the class Process from inside.
 
 #include "03_processes/process_class/process.hpp"
 
@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "one_shot_event.hpp"
 #include "shared_memory.hpp"
@@ -16,17 +18,43 @@ namespace {
 
 using test_support::run;
 
-TEST(process_class, processes_are_named_by_class_and_number_and_run_in_order) {
-  for (const int count : {1, 5, 12}) {
-    const auto result = run("process_class", {"--processes", std::to_string(count)});
+TEST(process_class, run_changes_the_object_of_the_child_and_its_exit_code_reaches_the_parent) {
+  for (const auto& [a, b] : {std::pair{40, 2}, {0, 0}, {100, 100}}) {
+    const auto result = run("process_class", {"--a", std::to_string(a), "--b", std::to_string(b)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    std::vector<std::string> names;
-    for (int i = 1; i <= count; ++i) names.push_back("MyProcess-" + std::to_string(i));
-    EXPECT_EQ(result.captures("^called run method in process: (.*)$"), names) << result.text();
-    EXPECT_TRUE(result.has_line("ok    processes with exit code 0: " + std::to_string(count))) << result.text();
-    EXPECT_TRUE(result.has_line("ok    exit code of Adder-" + std::to_string(count + 1) + ", which adds 40 and 2: 42"))
+    const std::string numbers = " +" + std::to_string(a) + " +" + std::to_string(b) + " +";
+    EXPECT_THAT(result.lines_with("^Adder-"),
+                testing::ElementsAre(testing::MatchesRegex("Adder-1 +before start\\(\\) +parent" + numbers + "0"),
+                                     testing::MatchesRegex("Adder-1 +run\\(\\) is called here +child" + numbers + "1"),
+                                     testing::MatchesRegex("Adder-1 +after join\\(\\) +parent" + numbers + "0"),
+                                     testing::MatchesRegex("Adder-2 +run\\(\\) is called here +parent" + numbers + "1"),
+                                     testing::MatchesRegex("Adder-2 +after a direct call +parent" + numbers + "1")))
         << result.text();
+    EXPECT_TRUE(result.has_line("ok    the sum, as exit code of the child: " + std::to_string(a + b)));
+    EXPECT_TRUE(result.has_line("ok    runs in the parent, by start() and by a direct call: [0, 1]"));
+    const auto gone = result.captures("nobody joins: gone after (\\d+\\.\\d) ms$");
+    ASSERT_EQ(gone.size(), 1U) << result.text();
+    EXPECT_LT(std::stod(gone[0]), 30'000);
     EXPECT_EQ(result.leaked_processes, 0);
+  }
+}
+
+TEST(process_class_process, processes_are_named_by_class_and_number_and_run_in_order) {
+  struct Named : Process {
+    int run() override { return static_cast<int>(name().size()); }
+  };
+  int last = 0;
+  for (int i = 0; i < 5; ++i) {
+    Named process;
+    process.start();
+    EXPECT_EQ(process.join(), static_cast<int>(process.name().size())) << "the child has the same name";
+    const std::string name = process.name();
+    ASSERT_TRUE(name.starts_with("Named-")) << name;
+    const int number = std::stoi(name.substr(6));
+    if (last > 0) {
+      EXPECT_EQ(number, last + 1);
+    }
+    last = number;
   }
 }
 

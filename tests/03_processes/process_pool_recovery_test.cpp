@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "cookbook/process.hpp"
@@ -20,7 +22,8 @@ using test_support::run;
 
 struct Board {
   std::atomic<int> begun[1000] = {};
-  std::atomic<long> worker = 0;  // the process that has begun a task last
+  std::atomic<long> worker = 0;        // the process that has begun a task last
+  std::atomic<long> sleepers[3] = {};  // processes that tasks have started
 };
 Board* board = nullptr;  // in shared memory
 
@@ -66,10 +69,15 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
   for (const int processes : {1, 4, 32}) {
     const auto result = run("process_pool_recovery", {"--processes", std::to_string(processes)}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string time = " +\\d+\\.\\d ms   ";
+    for (const std::string& row :
+         {"no worker dies +100" + time + "all squares", "ten tasks kill a worker each +110" + time + "all squares",
+          "task 5 kills each worker +102" + time + "task 5: 3 workers died at it"}) {
+      EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
+    }
     for (const std::string line :
-         {"ten tasks kill their workers: the squares are right all the same: yes",
-          "tasks begun, those begun again included: 110",
-          "a task that kills every worker: task 5: 3 workers died at it", "how often it was begun: 3"}) {
+         {"the squares are right, with ten deaths and without: yes", "tasks begun: [100, 110, 102]",
+          "how often task 5 was begun before it was given up: 3"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
     }
     EXPECT_EQ(result.leaked_processes, 0);
@@ -122,6 +130,57 @@ TEST_F(process_pool_recovery, if_all_workers_die_each_task_is_tried_three_times_
   for (int task = 0; task < 20; ++task) EXPECT_EQ(board->begun[task], 3);
   EXPECT_EQ(pool.map({}), std::vector<long>());
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);  // the dead have been waited for, and nobody has been started since
+}
+
+TEST_F(process_pool_recovery, a_death_is_noticed_although_a_process_that_the_task_has_started_holds_the_socket_open) {
+  RecoveringPool pool(2, [](long x) {
+    const int begun = board->begun[x]++;
+    if (x != 5) return x * x;
+    const pid_t child = fork();
+    if (child == 0) {
+      std::this_thread::sleep_for(20s);
+      _exit(0);
+    }
+    board->sleepers[begun] = child;
+    raise(SIGKILL);
+    return 0L;
+  });
+  EXPECT_THROW(pool.map(numbers_up_to(10)), std::runtime_error);
+  EXPECT_EQ(board->begun[5], 3);
+  for (const std::atomic<long>& sleeper : board->sleepers) {
+    ASSERT_GT(sleeper, 0);
+    EXPECT_EQ(kill(static_cast<pid_t>(sleeper), SIGKILL), 0) << "it has ended, and only then was the death noticed";
+  }
+}
+
+TEST_F(process_pool_recovery, a_worker_that_closes_its_socket_is_replaced) {
+  RecoveringPool pool(1, [](long x) {
+    if (board->begun[x]++ == 0) {
+      for (int file = 3; file < 100; ++file) close(file);
+      std::this_thread::sleep_for(20s);
+    }
+    return x * x;
+  });
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(pool.map({3}), std::vector<long>{9});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 15s);
+}
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST_F(process_pool_recovery, no_descriptor_is_left_however_many_workers_have_died) {
+  const std::size_t before = open_files();
+  {
+    RecoveringPool pool(2, [](long x) {
+      if (board->begun[x]++ == 0) raise(SIGKILL);
+      return x * x;
+    });
+    EXPECT_EQ(pool.map(numbers_up_to(20)), squares_up_to(20));
+    EXPECT_LE(open_files(), before + 4) << "a socket and a pidfd for each of two workers";
+  }
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST_F(process_pool_recovery, no_worker_is_left_when_the_pool_is_destroyed) {

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 
 #include "support/run.hpp"
 
@@ -51,14 +53,44 @@ long square_behind_the_gate(long x) {
   return x * x;
 }
 
-TEST(process_pool, a_hundred_squares_in_order) {
+TEST(process_pool, what_callers_get) {
   const auto result = run("process_pool");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.out.front(), "Pool      : 0, ..., 9801");
-  EXPECT_TRUE(result.has_line("ok    map gives what a loop gives, in the same order: yes")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    apply_async and its callback: [64, 64]")) << result.text();
+  for (const std::string line :
+       {"results of map that differ from the loop's: 0", "map_async gives the same: yes",
+        "apply, apply_async and its callback: [49, 64, 64]", "the caller of a task that throws gets: 7 is refused",
+        "the caller of a callback that throws gets: no use for 81"}) {
+    EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
+  }
   EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(result.err.empty()) << result.text();
+}
+
+TEST(process_pool, prints_what_a_task_of_each_length_costs_in_each_form) {
+  const auto result = run("process_pool", {"--items", "500"});
+  EXPECT_TRUE(result.lines_with("^a task of 500 ").size() == 1) << result.text();
+  for (const std::string task : {"x \\* x", "1,000 steps", "20,000 steps"}) {
+    const std::string cost = " +\\d+\\.\\d{3} us";
+    ASSERT_EQ(result.lines_with("^" + task + cost + cost + cost + "$").size(), 1U) << result.text();
+  }
+  const auto in_loop = result.captures("^.+?steps +(\\d+\\.\\d+) us");
+  ASSERT_EQ(in_loop.size(), 2U);
+  EXPECT_GT(std::stod(in_loop[1]), 5 * std::stod(in_loop[0])) << "20 times as many steps";
+}
+
+TEST(process_pool, the_costs_add_up_to_no_more_than_the_run) {
+  constexpr double tasks = 4'000;
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("process_pool", {"--items", "4000"});
+  const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
+  double counted = 0;
+  for (const std::string column : {"", "\\S+ us +", "\\S+ us +\\S+ us +"}) {
+    for (const std::string& cost : result.captures("^.{14} +" + column + "(\\d+\\.\\d+) us")) {
+      counted += std::stod(cost) * tasks * 3;  // the shortest of three runs
+    }
+  }
+  EXPECT_GT(counted, 0);
+  EXPECT_LE(counted, us.count()) << result.text();
 }
 
 TEST(process_pool, any_number_of_workers_and_tasks_will_do) {
@@ -67,10 +99,6 @@ TEST(process_pool, any_number_of_workers_and_tasks_will_do) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
-  // More than fit into the queues at once.
-  const auto result = run("process_pool", {"--items", "200000"});
-  EXPECT_TRUE(result.has_line("ok    map gives what a loop gives, in the same order: yes")) << result.text();
-  EXPECT_EQ(result.out.front(), "Pool      : 0, ..., 39999600001");
 }
 
 TEST(process_pool, results_are_in_order_though_later_tasks_end_earlier) {
@@ -80,6 +108,7 @@ TEST(process_pool, results_are_in_order_though_later_tasks_end_earlier) {
   }
   EXPECT_EQ(pool.map(square, {}), std::vector<long>());
   EXPECT_EQ(pool.map(square, numbers_up_to(20'000), 1), squares_up_to(20'000));
+  EXPECT_EQ(pool.map(square, numbers_up_to(20'000)), squares_up_to(20'000)) << "chunks of 500, not of 1250";
   EXPECT_EQ(ProcessPool::chunk_size(100, 4), 7U);  // 14 chunks of 7 and one of 2
   EXPECT_EQ(ProcessPool::chunk_size(1, 4), 1U);
 }
@@ -141,6 +170,49 @@ TEST(process_pool, a_task_that_throws_hands_its_error_to_the_caller_and_the_pool
   EXPECT_EQ(pool.map(square, numbers_up_to(100)), squares_up_to(100));
   EXPECT_THROW(pool.apply([](long) -> long { throw std::runtime_error(std::string(1000, 'x')); }, 1),
                std::runtime_error);
+}
+
+TEST(process_pool, an_error_without_a_text_is_an_error) {
+  ProcessPool pool(2);
+  const auto fail = [](long x) -> long {
+    if (x == 3) throw std::runtime_error("");
+    return x * x;
+  };
+  EXPECT_THROW(pool.apply(fail, 3), std::runtime_error);
+  EXPECT_THROW(pool.map(fail, numbers_up_to(4)), std::runtime_error);
+  EXPECT_EQ(pool.map(fail, numbers_up_to(3)), squares_up_to(3));
+}
+
+TEST(process_pool, a_task_may_throw_anything_and_its_worker_goes_on) {
+  ProcessPool pool(1);
+  const pid_t worker = static_cast<pid_t>(pool.apply(process_of_it, 1));
+  std::future<long> thrown = pool.apply_async([](long) -> long { throw 7; }, 1);
+  ASSERT_EQ(thrown.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_THROW(thrown.get(), std::runtime_error);
+  EXPECT_EQ(pool.apply(process_of_it, 1), worker);
+}
+
+TEST(process_pool, what_a_callback_throws_its_future_throws_and_the_pool_goes_on) {
+  ProcessPool pool(2);
+  std::future<long> one = pool.apply_async(square, 3, [](long) { throw std::out_of_range("the callback"); });
+  std::future<std::vector<long>> all = pool.map_async(square, numbers_up_to(100), [](const auto&) { throw 7; });
+  EXPECT_THROW(one.get(), std::out_of_range);
+  EXPECT_THROW(all.get(), int);
+  EXPECT_EQ(pool.map(square, numbers_up_to(100)), squares_up_to(100));
+}
+
+TEST(process_pool, the_callback_for_an_empty_list_runs_in_the_collectors_thread_too) {
+  ProcessPool pool(2);
+  std::thread::id empty, full;
+  pool.map_async(square, {},
+                 [&](const std::vector<long>& results) {
+                   EXPECT_TRUE(results.empty());
+                   empty = std::this_thread::get_id();
+                 })
+      .get();
+  pool.map_async(square, {1}, [&](const auto&) { full = std::this_thread::get_id(); }).get();
+  EXPECT_NE(full, std::thread::id());
+  EXPECT_EQ(empty, full);
 }
 
 TEST(process_pool, the_destructor_finishes_what_has_been_submitted) {

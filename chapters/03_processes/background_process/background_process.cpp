@@ -1,17 +1,20 @@
 // Background processes
 //
-// A daemon is a child that works in the background until its main program ends. At its end, main ends the daemon by a
-// signal, and waits until another child has finished. But if main is killed, it cannot do that any more, and a child of
-// plain fork is left behind. A daemon is not, because it has asked the kernel for a signal when its parent ends.
+// What becomes of a child when the main program ends? A main program that only starts a child is run in a process of
+// its own, six times: the child is made by plain fork, as a daemon, or as a child that main waits for; and main either
+// comes to its end, or is killed. The program prints what it sees of each child after the end of main.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/background_process/background_process.cpp common/cookbook/*.cpp -lfmt -o background_process
 // Run:     background_process [--delay-ms N]
 
-#include <sys/wait.h>
-
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
@@ -23,40 +26,85 @@
 
 namespace {
 
-constexpr std::chrono::minutes a_long_time(1);
+using std::chrono::milliseconds;
+using Work = std::function<void()>;
 
-void work(const std::string& name, std::chrono::milliseconds delay, const OneShotEvent& begun) {
-  cookbook::println("Starting {}", name);
-  begun.give();
-  std::this_thread::sleep_for(delay);
-  cookbook::println("Exiting {}", name);
+// Three main programs. Each starts a child that does `work`, does something itself, and comes to its end. They return
+// the exit code of the child, if they wait for it.
+
+/// The naive one: it takes no care of its child.
+std::optional<int> main_with_plain_fork(const Work& work, pid_t& child, const Work& do_something) {
+  const pid_t id = check(fork(), "fork");
+  if (id == 0) {
+    work();
+    _exit(0);
+  }
+  child = id;
+  do_something();
+  return {};
 }
 
-/// The naive way to start a child in the background.
-template <typename Work>
-pid_t start_by_fork(Work work) {
-  const pid_t child = check(fork(), "fork");
-  if (child != 0) return child;
-  work();
-  _exit(0);
+/// Its child is a daemon: main ends it before it ends itself.
+std::optional<int> main_with_a_daemon(const Work& work, pid_t& child, const Work& do_something) {
+  child = start_daemon(work);
+  do_something();
+  check(kill(child, SIGTERM), "kill");
+  return cookbook::exit_code_of(child);
 }
 
-/// A main program, in a process of its own, that starts a child as a daemon or by plain fork, and is killed. Returns
-/// the child's id.
-pid_t child_of_a_killed_main(bool as_daemon) {
-  const Shared<pid_t> child;
-  const pid_t main_program = cookbook::start_child([&] {
+/// Its child has something to finish: main waits for it.
+std::optional<int> main_that_waits(const Work& work, pid_t& child, const Work& do_something) {
+  child = cookbook::start_child(work);
+  do_something();
+  return cookbook::exit_code_of(child);
+}
+
+constexpr int works_on = 1;  // in place of an exit code
+
+using Main = decltype(main_that_waits);
+
+/// Runs a main program in a process of its own, and kills it while its child works if `killed`. Returns the exit code
+/// of the child, or nothing if it still works `limit` after the end of main.
+std::optional<int> child_after(Main& main_program, bool killed, milliseconds work_time, milliseconds limit) {
+  struct Notes {
+    pid_t child;
+    std::optional<int> code;
+  };
+  const Shared<Notes> notes;
+  cookbook::exit_code_of(cookbook::start_child([&] {
     OneShotEvent begun;
-    const auto work_long = [&] {
+    const auto work = [&] {
       begun.give();
-      std::this_thread::sleep_for(a_long_time);
+      std::this_thread::sleep_for(work_time);
     };
-    *child = as_daemon ? start_daemon(work_long) : start_by_fork(work_long);
-    begun.wait();
-    raise(SIGKILL);
-  });
-  cookbook::exit_code_of(main_program);
-  return *child;
+    notes->code = main_program(work, notes->child, [&] {
+      begun.wait();
+      if (killed) raise(SIGKILL);
+    });
+  }));
+  if (notes->code) return notes->code;
+  if (notes->child <= 0) throw std::logic_error("main has started no child");  // 0 would be this whole process group
+  const auto code = cookbook::exit_code_of(notes->child, limit);
+  if (code) return code;
+  check(kill(notes->child, SIGKILL), "kill");
+  cookbook::exit_code_of(notes->child);
+  return {};
+}
+
+/// Prints what becomes of the child if main comes to its end, and if it is killed.
+std::vector<int> print_row(const char* name, Main& main_program, milliseconds work_time, milliseconds limit) {
+  std::vector<std::string> fates;
+  std::vector<int> codes;
+  for (const bool killed : {false, true}) {
+    // Where main is killed, the work takes long enough for that.
+    const auto code = child_after(main_program, killed, killed ? std::chrono::seconds(3) : work_time, limit);
+    fates.push_back(!code        ? "works on"
+                    : *code == 0 ? "finishes, exit code 0"
+                                 : fmt::format("is ended by signal {}", -*code));
+    codes.push_back(code.value_or(works_on));
+  }
+  cookbook::println("{:<20}{:<28}{}", name, fates[0], fates[1]);
+  return codes;
 }
 
 }  // namespace
@@ -67,31 +115,18 @@ int main(int argc, char** argv) {
   options.add("delay-ms", delay_ms, "how long the child works that is waited for, in ms", 1, 10'000);
   options.parse(argc, argv);
 
-  OneShotEvent daemon_begun, other_begun;
-  const pid_t daemon = start_daemon([&] { work("background_process", a_long_time, daemon_begun); });
-  daemon_begun.wait();
-  const pid_t other =
-      cookbook::start_child([&] { work("NO_background_process", std::chrono::milliseconds(delay_ms), other_begun); });
-  other_begun.wait();
-
-  // Main has nothing more to do. First it ends its daemons, and then it waits for its other children.
-  check(kill(daemon, SIGTERM), "kill");
-  const int daemon_code = cookbook::exit_code_of(daemon);
-  const int other_code = cookbook::exit_code_of(other);
-
-  cookbook::Checks checks;
-  checks.equal("exit code of the daemon", daemon_code, -SIGTERM);
-  checks.equal("exit code of the other child", other_code, 0);
-
   // A child whose parent has ended gets a new parent: the first process of the system, or an ancestor that has asked
   // for it, as this one does, so that it can see how the child ends.
   check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
-  const pid_t left_behind = child_of_a_killed_main(false);
-  checks.equal("main is killed: its child of plain fork runs", waitpid(left_behind, nullptr, WNOHANG) == 0, true);
-  check(kill(left_behind, SIGKILL), "kill");
-  cookbook::exit_code_of(left_behind);
+  constexpr std::chrono::minutes a_long_time(1);
+  cookbook::println("the child of ...    when main comes to its end  when main is killed");
+  const auto plain = print_row("plain fork", main_with_plain_fork, std::chrono::seconds(3), milliseconds(100));
+  const auto daemon = print_row("start_daemon", main_with_a_daemon, a_long_time, std::chrono::seconds(30));
+  const auto waited = print_row("a main that waits", main_that_waits, milliseconds(delay_ms), std::chrono::seconds(30));
 
-  const pid_t ended = child_of_a_killed_main(true);
-  checks.equal("main is killed: exit code of its daemon", cookbook::exit_code_of(ended), -SIGTERM);
+  cookbook::Checks checks;
+  checks.equal("children of plain fork that are left behind", std::count(plain.begin(), plain.end(), works_on), 2);
+  checks.equal("exit codes of the daemons", daemon, {-SIGTERM, -SIGTERM});
+  checks.equal("exit codes where main waits", waited, {0, -SIGKILL});
   return checks.exit_code();
 }

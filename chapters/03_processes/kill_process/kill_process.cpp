@@ -1,9 +1,8 @@
 // Kill a process
 //
-// A child that would work for a minute gets the signal SIGTERM. The parent looks whether it is alive, before and after,
-// and reads how it ended: its exit code is -15, minus the number of the signal. Such a child cannot clean up. So two
-// more children are stopped politely. One handles the signal, cleans up and ends by itself. The other one ignores it,
-// and is killed after a time limit.
+// Three children that would work for a minute are stopped: each gets the signal SIGTERM, which asks it to end, and
+// SIGKILL if it has not ended after a time limit. One does not handle SIGTERM, one handles it and cleans up, and one
+// ignores it. The program prints how long each took to end, its exit code, and whether it could clean up.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/kill_process/kill_process.cpp common/cookbook/*.cpp -lfmt -o kill_process
 // Run:     kill_process [--grace-ms N]
@@ -11,67 +10,85 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
+#include "shared_memory.hpp"
 #include "stop.hpp"
 
 namespace {
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-void work(const OneShotEvent& begun) {
-  cookbook::println("  Starting function");
-  begun.give();
-  for (int step = 0; step < 6'000 && !told_to_end; ++step) {  // a minute
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  if (!told_to_end) cookbook::println("  Finished function");
-}
-
-/// Handles SIGTERM: the handler only notes the signal, and the work ends where nothing is half done.
-void work_politely(const OneShotEvent& begun) {
+// What a child does with SIGTERM: nothing has been said about it, a handler notes it, or it is ignored.
+void do_not_handle() {}
+void handle() {
   std::signal(SIGTERM, [](int) { told_to_end = 1; });
-  work(begun);
-  cookbook::println("  told to end, cleaning up");
 }
+void ignore() { std::signal(SIGTERM, SIG_IGN); }
 
-void work_stubbornly(const OneShotEvent& begun) {
-  std::signal(SIGTERM, SIG_IGN);
-  work(begun);
-}
+/// A child at work. It looks before each step whether it has been told to end, and cleans up when it has.
+struct Worker {
+  Shared<bool> has_cleaned_up{false};
+  pid_t child;
 
-/// Starts a child with one of these functions. Returns when its work has begun, so that the signal does not come first.
-pid_t start(void (*function)(const OneShotEvent&)) {
-  OneShotEvent begun;
-  const pid_t child = cookbook::start_child([&] { function(begun); });
-  begun.wait();
-  return child;
+  explicit Worker(void (*prepare)()) {
+    OneShotEvent begun;
+    child = cookbook::start_child([&] {
+      prepare();
+      begun.give();
+      for (int step = 0; step < 6'000 && !told_to_end; ++step) {  // a minute
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      *has_cleaned_up = true;
+    });
+    begun.wait();  // so that the signal does not come before the handler is there
+  }
+};
+
+struct Row {
+  int exit_code;
+  bool has_cleaned_up;
+};
+
+Row print_row(const char* what_it_does, void (*prepare)(), std::chrono::milliseconds grace) {
+  const Worker worker(prepare);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // then it is in the middle of a step
+  const cookbook::Stopwatch watch;
+  const int code = stop(worker.child, grace);
+  cookbook::println("{:<24}{:8} ms{:10.1f} ms{:12}   {}", what_it_does, grace.count(), watch.seconds() * 1e3, code,
+                    *worker.has_cleaned_up ? "yes" : "no");
+  return {code, *worker.has_cleaned_up};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int grace_ms = 50;
-  cookbook::Options options("Terminate a child process, or ask it first");
-  options.add("grace-ms", grace_ms, "time that a child gets to end by itself, in ms", 0, 60'000);
+  int grace_ms = 100;
+  cookbook::Options options("Ask a child process to end, and kill it if it does not");
+  options.add("grace-ms", grace_ms, "time limit of the child that ignores SIGTERM, in ms", 0, 60'000);
   options.parse(argc, argv);
 
+  const Worker first(do_not_handle);
+  const bool before = is_alive(first.child);
+  check(kill(first.child, SIGTERM), "kill");  // sends the signal, and does not wait for what comes of it
+  cookbook::println("alive before the signal {}, right after it {}", before, is_alive(first.child));
+  const int code = cookbook::exit_code_of(first.child);
+
+  cookbook::println("a child that ...         time limit   ends after   exit code   cleans up");
+  const std::chrono::seconds enough(10);
+  const Row killed = print_row("does not handle SIGTERM", do_not_handle, enough);
+  const Row polite = print_row("handles SIGTERM", handle, enough);
+  const Row stubborn = print_row("ignores SIGTERM", ignore, std::chrono::milliseconds(grace_ms));
+
   cookbook::Checks checks;
-  const pid_t child = start(work);
-  checks.equal("alive while it works", is_alive(child), true);
-  check(kill(child, SIGTERM), "kill");  // sends the signal, and does not wait for what comes of it
-  cookbook::println("      alive right after the signal: {}", is_alive(child));
-  checks.equal("exit code after the join", cookbook::exit_code_of(child), -SIGTERM);
-
-  const pid_t polite = start(work_politely);
-  checks.equal("exit code of a child that handles SIGTERM", stop(polite, std::chrono::seconds(10)), 0);
-
-  const pid_t stubborn = start(work_stubbornly);
-  checks.equal("exit code of a child that ignores SIGTERM", stop(stubborn, std::chrono::milliseconds(grace_ms)),
-               -SIGKILL);
+  checks.equal("exit codes", std::vector{code, killed.exit_code, polite.exit_code, stubborn.exit_code},
+               {-SIGTERM, -SIGTERM, 0, -SIGKILL});
+  checks.equal("clean-ups", killed.has_cleaned_up + polite.has_cleaned_up + stubborn.has_cleaned_up, 1);
   return checks.exit_code();
 }

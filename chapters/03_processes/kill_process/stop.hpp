@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 
@@ -22,14 +24,24 @@ inline bool is_alive(pid_t child) {
   return end.si_pid == 0;
 }
 
+/// Waits until a process has ended, at most `limit`. Returns whether it has. `process_fd` is its pidfd, a file
+/// descriptor that stands for the process.
+inline bool ends_within(int process_fd, std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd ended = {process_fd, POLLIN, 0};  // becomes readable when the process ends
+    const int ready = poll(&ended, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+    if (ready == -1 && errno == EINTR) continue;  // this process has handled a signal; wait for the rest of the time
+    return check(ready, "poll") > 0;
+  }
+}
+
 /// Asks a child to end, by SIGTERM, and kills it if it has not ended within `grace`. Returns its exit code.
 inline int stop(pid_t child, std::chrono::milliseconds grace) {
-  const int child_fd = check(pidfd_open(child, 0), "pidfd_open");  // a file descriptor that stands for the child
+  const int child_fd = check(pidfd_open(child, 0), "pidfd_open");
   check(pidfd_send_signal(child_fd, SIGTERM, nullptr, 0), "pidfd_send_signal");
-
-  pollfd ended = {child_fd, POLLIN, 0};  // it becomes readable when the child ends
-  const bool in_time = check(poll(&ended, 1, static_cast<int>(grace.count())), "poll") > 0;
-  if (!in_time) check(pidfd_send_signal(child_fd, SIGKILL, nullptr, 0), "pidfd_send_signal");
+  if (!ends_within(child_fd, grace)) check(pidfd_send_signal(child_fd, SIGKILL, nullptr, 0), "pidfd_send_signal");
   close(child_fd);
   return cookbook::exit_code_of(child);
 }

@@ -1,57 +1,106 @@
 // All-to-all
 //
-// Every rank has a piece for every other rank: rank i sends the number (i + 1) * j to rank j. If one writes what the
-// ranks send as the rows of a matrix, then what they receive are the rows of the transposed matrix. MPI_Alltoall does
-// this in one call. Beside it stands what such a call can do inside: in each step every rank sends to one other rank
-// and receives from one.
+// Every rank has a piece for every rank. First a piece is one number: rank i sends 10 i + j to rank j, so a number says
+// where it comes from and where it goes. Then each rank has random numbers, and rank j is to get those of its range.
+// Now the pieces have different lengths, which only their senders know, so the ranks exchange the lengths first. This
+// is how data that is spread over ranks is sorted, grouped or joined.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
-// Run:     mpirun -n 5 mpi_alltoall [--length N]
+// Run:     mpirun -n 5 mpi_alltoall [--numbers N]
 
-#include <cstdint>
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
-#include "exchange_in_steps.hpp"
+
+namespace {
+
+/// Pieces of these lengths, one for each rank or from each rank, one after another in `numbers`.
+struct Pieces {
+  explicit Pieces(std::vector<int> lengths_) : lengths(std::move(lengths_)), starts(lengths.size()) {
+    std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);  // each starts where the one before ends
+    numbers.resize(starts.back() + lengths.back());
+  }
+  std::vector<int> lengths, starts, numbers;
+};
+
+/// Sends piece j to rank j, for all j, and returns what has come: piece i is from rank i. Called by all ranks.
+Pieces exchange(const Pieces& sent) {
+  std::vector<int> lengths(sent.lengths.size());  // of the pieces that are to come, each from the rank that knows it
+  MPI_CHECK(MPI_Alltoall(sent.lengths.data(), 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  Pieces received(lengths);
+  MPI_CHECK(MPI_Alltoallv(sent.numbers.data(), sent.lengths.data(), sent.starts.data(), MPI_INT,
+                          received.numbers.data(), received.lengths.data(), received.starts.data(), MPI_INT,
+                          MPI_COMM_WORLD));
+  return received;
+}
+
+/// The rank in whose range the number is: the ranks share the numbers from 0 to 99 in equal parts.
+int rank_of(int number, int ranks) { return number * ranks / 100; }
+
+/// `count` random numbers from 0 to 99, as pieces for the ranks in whose ranges they are.
+Pieces random_pieces(int count, int rank, int ranks) {
+  std::vector<int> numbers(count), lengths(ranks);
+  std::mt19937 random(rank + 1);
+  for (int& number : numbers) {
+    number = random() % 100;
+    ++lengths[rank_of(number, ranks)];
+  }
+  std::sort(numbers.begin(), numbers.end());  // now those for the same rank are side by side, in the order of the ranks
+  Pieces pieces(lengths);
+  pieces.numbers = numbers;
+  return pieces;
+}
+
+std::string text(const Pieces& pieces) {
+  std::string all;
+  for (std::size_t i = 0; i < pieces.lengths.size(); ++i) {
+    const auto begin = pieces.numbers.begin() + pieces.starts[i], end = begin + pieces.lengths[i];
+    all += (i > 0 ? " | " : "") + (begin == end ? "-" : fmt::format("{}", fmt::join(begin, end, " ")));
+  }
+  return all;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  int length = 1;
+  int count = 6;
   cookbook::Options options("Exchange pieces between all ranks");
-  options.add("length", length, "numbers that each rank sends to each other rank", 1, 1000);
+  options.add("numbers", count, "random numbers that each rank has", 0, 1'000'000);
   options.parse(argc, argv);
 
   const mpi::Environment world;
   const int rank = world.rank(), ranks = world.size();
 
-  // Number k of the piece that one rank sends to another.
-  const auto number = [](int from, int to, int k) { return (from + 1) * to + 1000 * k; };
-  std::vector<std::int64_t> sent, expected;
-  for (int other = 0; other < ranks; ++other) {
-    for (int k = 0; k < length; ++k) {
-      sent.push_back(number(rank, other, k));
-      expected.push_back(number(other, rank, k));
-    }
-  }
+  if (rank == 0) cookbook::println("pieces of one number: rank i sends 10 i + j to rank j");
+  Pieces row(std::vector<int>(ranks, 1)), column = row;
+  std::iota(row.numbers.begin(), row.numbers.end(), 10 * rank);
+  MPI_CHECK(MPI_Alltoall(row.numbers.data(), 1, MPI_INT, column.numbers.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  world.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, text(row), text(column)));
 
-  std::vector<std::int64_t> received(sent.size());
-  MPI_CHECK(MPI_Alltoall(sent.data(), length, MPI_INT64_T, received.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
-  world.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, sent, received));
+  if (rank == 0) cookbook::println("pieces of different lengths: rank j gets the numbers of its range");
+  const Pieces sent = random_pieces(count, rank, ranks), received = exchange(sent);
+  world.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, text(sent), text(received)));
 
-  std::vector<std::int64_t> in_steps(sent.size()), back(sent.size());
-  const long messages = mpi::sum_over_ranks(exchange_in_steps(sent, in_steps, rank, ranks));
-  MPI_CHECK(MPI_Alltoall(received.data(), length, MPI_INT64_T, back.data(), length, MPI_INT64_T, MPI_COMM_WORLD));
-
-  const long right = mpi::sum_over_ranks(received == expected),
-             right_in_steps = mpi::sum_over_ranks(in_steps == expected);
-  const long right_back = mpi::sum_over_ranks(back == sent);
+  long right = 0, in_range = 0;
+  for (int i = 0; i < ranks; ++i) right += column.numbers[i] == 10 * i + rank;
+  for (const int number : received.numbers) in_range += rank_of(number, ranks) == rank;
+  const auto sum = [](const Pieces& pieces) {
+    return mpi::sum_over_ranks(std::accumulate(pieces.numbers.begin(), pieces.numbers.end(), 0L));
+  };
+  const long all_right = mpi::sum_over_ranks(right), all_in_range = mpi::sum_over_ranks(in_range);
+  const long sum_before = sum(sent), sum_after = sum(received);
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("ranks that received their row of the transposed matrix", right, ranks);
-    checks.equal("ranks that received this row by messages in steps", right_in_steps, ranks);
-    checks.equal("messages in all steps", messages, ranks * (ranks - 1));
-    checks.equal("ranks that have their old row again after a second all-to-all", right_back, ranks);
+    checks.equal("pieces of one number that are where they belong", all_right, 1L * ranks * ranks);
+    checks.equal("random numbers that are on the rank of their range", all_in_range, 1L * ranks * count);
+    checks.equal("sum of the random numbers, which must be as before", sum_after, sum_before);
   }
   return world.exit_code(checks);
 }

@@ -1,11 +1,14 @@
 // Broadcast
 //
 // One rank, the root, has a value; after a broadcast every rank has it. MPI_Bcast does this in one call, which all
-// ranks make together. Beside it stands what such a call can do inside: in each round, every rank that has the value
-// sends it to one that does not have it yet, so that ten ranks need four rounds (broadcast_by_hand.hpp).
+// ranks make together. Beside it stand two forms that are made of messages. In the naive one the root sends to one rank
+// after another. In the other one every rank that has the value sends it on. The program prints in which round each
+// rank gets the value.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
 // Run:     mpirun -n 10 mpi_broadcast [--root N]
+
+#include <vector>
 
 #include "broadcast_by_hand.hpp"
 #include "cookbook/checks.hpp"
@@ -24,20 +27,28 @@ int main(int argc, char** argv) {
 
   int value = rank == root ? 100 : -1;
   MPI_CHECK(MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD));
-  world.print_in_order(fmt::format("rank {} has {}", rank, value));
 
-  int by_hand = rank == root ? 100 : -1;
-  broadcast_by_hand(&by_hand, 1, MPI_INT, root, MPI_COMM_WORLD);
+  int one_by_one = rank == root ? 100 : -1, by_tree = one_by_one;
+  const int round_one_by_one = broadcast_one_by_one(&one_by_one, 1, MPI_INT, root, MPI_COMM_WORLD);
+  const int round_by_tree = broadcast_by_tree(&by_tree, 1, MPI_INT, root, MPI_COMM_WORLD);
 
-  // Rank 0 adds up on how many ranks each of the two is right.
-  const int right_here[] = {value == 100, by_hand == 100};
-  int right[2] = {};
-  MPI_CHECK(MPI_Reduce(right_here, right, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  const auto cell = [](int what, int round) {
+    return round == 0 ? fmt::format("{}", what) : fmt::format("{} in round {}", what, round);
+  };
+  if (rank == 0) cookbook::println("         MPI_Bcast   one by one       binomial tree");
+  world.print_in_order(fmt::format("rank {:<4}{:<12}{:<17}{}", rank, value, cell(one_by_one, round_one_by_one),
+                                   cell(by_tree, round_by_tree)));
 
+  const std::vector<long> right = {mpi::sum_over_ranks(value == 100), mpi::sum_over_ranks(one_by_one == 100),
+                                   mpi::sum_over_ranks(by_tree == 100)};
+  const std::vector<int> rounds = {mpi::minmax_over_ranks(round_one_by_one).second,
+                                   mpi::minmax_over_ranks(round_by_tree).second};
+  int doublings = 0;  // that it takes from one rank to all
+  while (1 << doublings < ranks) ++doublings;
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("ranks with the root's value after MPI_Bcast", right[0], ranks);
-    checks.equal("ranks with the root's value after the broadcast by hand", right[1], ranks);
+    checks.equal("ranks that have the root's value, in each form", right, {ranks, ranks, ranks});
+    checks.equal("rounds, one by one and by the tree", rounds, {ranks - 1, doublings});
   }
   return world.exit_code(checks);
 }

@@ -13,19 +13,6 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 
-namespace {
-
-/// The naive form: the root sends to all others, one after another.
-void one_by_one(void* data, int bytes, const mpi::Environment& world) {
-  if (world.rank() != 0) {
-    MPI_CHECK(MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    return;
-  }
-  for (int to = 1; to < world.size(); ++to) MPI_CHECK(MPI_Send(data, bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD));
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   std::size_t up_to = 16 << 20;
   cookbook::Options options("What a broadcast costs, by the library and by hand");
@@ -43,8 +30,8 @@ int main(int argc, char** argv) {
     const int bytes = static_cast<int>(size.bytes);
     const std::vector<collective::Form> forms = {
         {"MPI_Bcast", [&] { MPI_CHECK(MPI_Bcast(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD)); }},
-        {"one by one", [&] { one_by_one(data.data(), bytes, world); }},
-        {"binomial tree", [&] { broadcast_by_hand(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }},
+        {"one by one", [&] { broadcast_one_by_one(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }},
+        {"binomial tree", [&] { broadcast_by_tree(data.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD); }},
     };
     const auto spoil = [&] {
       if (world.rank() != 0) std::fill(data.begin(), data.end(), 0);

@@ -1,14 +1,15 @@
 // Gather
 //
-// Each of five ranks has a number, the square of (rank + 1). MPI_Gather collects the numbers on one rank, the root,
-// in the order of the ranks. MPI_Allgather gives the collection to all ranks. MPI_Gatherv collects lists of different
-// lengths; the root has to know these lengths before.
+// Each of five ranks has a number, the square of (rank + 1). If the root receives from any rank, the numbers come in
+// the order of the messages. MPI_Gather collects them in the order of the ranks, whichever comes first. MPI_Allgather
+// gives the collection to all ranks, and MPI_Gatherv collects lists of different lengths, which the root has to know
+// before.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_gather/mpi_gather.cpp common/cookbook/*.cpp -lfmt -o mpi_gather
 // Run:     mpirun -n 5 mpi_gather [--root N] [--odd-one N]
 
 #include <numeric>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -16,6 +17,22 @@
 #include "cookbook/options.hpp"
 
 namespace {
+
+/// The naive form: the root receives from any rank. The highest rank sends first here, then the next lower one, each
+/// when the one before has been received, so that every run has this order. Called by all ranks.
+std::vector<int> receive_from_any(int mine, int root, const mpi::Environment& world) {
+  std::vector<int> received;
+  for (int turn = world.size() - 1; turn >= 0; --turn) {
+    int number = mine;
+    if (world.rank() == turn && turn != root) MPI_CHECK(MPI_Send(&mine, 1, MPI_INT, root, 0, MPI_COMM_WORLD));
+    if (world.rank() == root && turn != root) {
+      MPI_CHECK(MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    if (world.rank() == root) received.push_back(number);
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // whose turn is next does not send before
+  }
+  return received;
+}
 
 /// The lists of all ranks one after another, on the root; nothing on the others. Called by all ranks.
 std::vector<int> gather_lists(const std::vector<int>& mine, int root, const mpi::Environment& world) {
@@ -43,6 +60,7 @@ int main(int argc, char** argv) {
   if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
   const int mine = rank == odd_one ? 99 : (rank + 1) * (rank + 1);
+  const std::vector<int> from_any = receive_from_any(mine, root, world);
   std::vector<int> on_root(ranks, -1), on_all(ranks, -1);
   MPI_CHECK(MPI_Gather(&mine, 1, MPI_INT, on_root.data(), 1, MPI_INT, root, MPI_COMM_WORLD));
   MPI_CHECK(MPI_Allgather(&mine, 1, MPI_INT, on_all.data(), 1, MPI_INT, MPI_COMM_WORLD));
@@ -50,27 +68,29 @@ int main(int argc, char** argv) {
   // Each rank has a list that holds its number as many times: rank 0 has {}, rank 1 has {1}, rank 2 has {2, 2}.
   const std::vector<int> lists = gather_lists(std::vector<int>(rank, rank), root, world);
 
-  std::string lines;
-  for (int from = 0; from < ranks; ++from) {
-    lines += fmt::format("{}rank {} has {} from rank {}", from > 0 ? "\n" : "", root, on_root[from], from);
-  }
-  world.print_in_order(rank == root ? lines + fmt::format("\nrank {} has the lists {}", root, lists) : "");
+  const auto print = [&](int who, std::string_view call, const std::vector<int>& numbers) {
+    world.print_in_order(rank == who ? fmt::format("rank {} after {:<23}{}", who, call, numbers) : "");
+  };
+  const int other = (root + 1) % ranks;
+  print(root, "MPI_Recv from any rank", from_any);
+  print(root, "MPI_Gather", on_root);
+  if (other != root) print(other, "MPI_Gather", on_root);
+  if (other != root) print(other, "MPI_Allgather", on_all);
+  print(root, "MPI_Gatherv", lists);
 
   std::vector<int> expected, expected_lists;
   for (int from = 0; from < ranks; ++from) {
     expected.push_back(from == odd_one ? 99 : (from + 1) * (from + 1));
     expected_lists.insert(expected_lists.end(), from, from);
   }
-  const bool root_has = mpi::all_ranks(rank != root || on_root == expected);  // true on the other ranks
-  const bool others_have_nothing = mpi::all_ranks(rank == root || on_root == std::vector<int>(ranks, -1));
-  const bool all_have = mpi::all_ranks(on_all == expected);
-  const bool lists_right = mpi::all_ranks(rank != root || lists == expected_lists);
+  const std::vector<int> nothing(ranks, -1);
+  const long gathered = mpi::sum_over_ranks(on_root == (rank == root ? expected : nothing));
+  const long gathered_by_all = mpi::sum_over_ranks(on_all == expected);
+  const long lists_gathered = mpi::sum_over_ranks(lists == (rank == root ? expected_lists : std::vector<int>()));
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.that("MPI_Gather: the root has the numbers in the order of the ranks", root_has);
-    checks.that("MPI_Gather: the other ranks have received nothing", others_have_nothing);
-    checks.that("MPI_Allgather: all ranks have the numbers", all_have);
-    checks.that("MPI_Gatherv: the root has the lists one after another", lists_right);
+    checks.equal("ranks that are right after MPI_Gather, MPI_Allgather, MPI_Gatherv",
+                 std::vector{gathered, gathered_by_all, lists_gathered}, {ranks, ranks, ranks});
   }
   return world.exit_code(checks);
 }

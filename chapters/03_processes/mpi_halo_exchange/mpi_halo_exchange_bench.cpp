@@ -1,18 +1,17 @@
 // Halo exchange, measured
 //
-// A time step with the exchange before the work and during it, beside the work alone, and over a slow network that is
-// imitated by waiting. Then the same plate on more and more ranks (strong scaling), and a plate that grows with them
-// (weak scaling), beside the serial code and a loop that only reads and writes as much memory.
+// A time step with the exchange before the work and during it, beside the work alone and the exchange alone. Then the
+// same plate on more and more ranks (strong scaling), and a plate that grows with them (weak scaling), beside the
+// serial code, and beside a loop on all cores that only reads and writes as much memory.
 //
 // Compile: mpicxx -std=c++20 -O3 -march=native -Icommon chapters/03_processes/mpi_halo_exchange/mpi_halo_exchange_bench.cpp common/cookbook/*.cpp -lfmt -o mpi_halo_exchange_bench
-// Run:     mpirun -n 4 mpi_halo_exchange_bench [--side N] [--link-us N] [--rounds N]
+// Run:     mpirun -n 4 mpi_halo_exchange_bench [--side N] [--rounds N]
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cookbook/affinity.hpp"
@@ -77,53 +76,34 @@ std::unique_ptr<Tile> tile_on(const FirstRanks& ranks, int rows, int columns) {
   return ranks.include_this_one() ? std::make_unique<Tile>(ranks.comm(), rows, columns) : nullptr;
 }
 
-/// Both forms of a time step on so many ranks, on a plate of `side` x `side` cells. Returns how many cells were wrong.
-long measure_overlap(const mpi::Environment& world, int count, int side, int link_us, int rounds,
-                     cookbook::Figures& times) {
+/// Both forms of a time step on so many ranks, on a plate of `side` x `side` cells, beside the work alone and the
+/// exchange alone. Returns how many cells were wrong.
+long measure_overlap(const mpi::Environment& world, int count, int side, int rounds, cookbook::Figures& times) {
   const FirstRanks ranks(world, count);
   std::vector<std::unique_ptr<Tile>> tiles;
-  for (int i = 0; i < 5; ++i) tiles.push_back(tile_on(ranks, side, side));
-  Tile *alone = tiles[0].get(), *before = tiles[1].get(), *during = tiles[2].get(), *slow_before = tiles[3].get(),
-       *slow_during = tiles[4].get();
-  const auto end_slowly = [link_us](Tile& tile, const cookbook::Stopwatch& since_begin) {
-    tile.end_exchange();
-    while (since_begin.seconds() < link_us * 1e-6) std::this_thread::yield();
-  };
+  for (int i = 0; i < 4; ++i) tiles.push_back(tile_on(ranks, side, side));
+  Tile *work = tiles[0].get(), *exchange = tiles[1].get(), *before = tiles[2].get(), *during = tiles[3].get();
   int steps = 0;  // the first of them are not measured
-  const std::string slow = fmt::format("network of {} us: ", link_us);
   times.measure({ranks.row("work alone, without exchange", 1,
                            [=, &steps] {
                              ++steps;
-                             alone->work_inside();
-                             alone->work_at_the_border();
-                             alone->step();
+                             work->work_inside();
+                             work->work_at_the_border();
+                             work->step();
+                           }),
+                 ranks.row("exchange alone", 1,
+                           [=] {
+                             exchange->begin_exchange();
+                             exchange->end_exchange();
                            }),
                  ranks.row("exchange, then work", 1, [=] { exchange_then_work(*before); }),
-                 ranks.row("exchange during work", 1, [=] { exchange_during_work(*during); }),
-                 ranks.row(slow + "exchange, then work", 1,
-                           [=] {
-                             const cookbook::Stopwatch watch;
-                             slow_before->begin_exchange();
-                             end_slowly(*slow_before, watch);
-                             slow_before->work_inside();
-                             slow_before->work_at_the_border();
-                             slow_before->step();
-                           }),
-                 ranks.row(slow + "exchange during work", 1,
-                           [=] {
-                             const cookbook::Stopwatch watch;
-                             slow_during->begin_exchange();
-                             slow_during->work_inside();
-                             end_slowly(*slow_during, watch);
-                             slow_during->work_at_the_border();
-                             slow_during->step();
-                           })},
+                 ranks.row("exchange during work", 1, [=] { exchange_during_work(*during); })},
                 rounds);
   times.percent_of("work alone, without exchange", "work");
   long wrong = 0;
   if (ranks.include_this_one()) {
     const Cells serial = heat_serially(side, side, steps);
-    for (std::size_t i = 1; i < tiles.size(); ++i) wrong += differing(tiles[i]->now(), serial);
+    wrong = differing(before->now(), serial) + differing(during->now(), serial);
   }
   return mpi::sum_over_ranks(wrong);
 }
@@ -172,7 +152,6 @@ long measure_scaling(const mpi::Environment& world, int rounds, PlateFor plate_f
                                }));
   }
   rates.measure(table, rounds);
-  rates.percent_of("memory read and written", "memory");
   rates.speedup_over("serial code", "serial");
 
   long wrong = 0;
@@ -187,10 +166,9 @@ long measure_scaling(const mpi::Environment& world, int rounds, PlateFor plate_f
 }  // namespace
 
 int main(int argc, char** argv) {
-  int side = 2048, link_us = 200, rounds = 11;
+  int side = 2048, rounds = 11;
   cookbook::Options options("Measure time steps with a halo exchange");
   options.add("side", side, "rows and columns of the plate", 64, 8192);
-  options.add("link-us", link_us, "time that an exchange over the imitated network takes, in us", 0, 100'000);
   options.add("rounds", rounds, "times that each row is measured", 1, 1000);
   options.parse(argc, argv);
 
@@ -201,7 +179,7 @@ int main(int argc, char** argv) {
                           cookbook::cost("us", 1e-6));
   cookbook::Figures strong(fmt::format("strong scaling, {0} x {0} cells", side), cookbook::rate("M cells/s", 1e6));
   cookbook::Figures weak(fmt::format("weak scaling, {0} x {0} cells per rank", part), cookbook::rate("M cells/s", 1e6));
-  const long wrong = measure_overlap(world, cores, part, link_us, rounds, times);
+  const long wrong = measure_overlap(world, cores, part, rounds, times);
   const long wrong_strong = measure_scaling(
       world, rounds,
       [=](int) {

@@ -10,11 +10,11 @@ class Tile {
  public:
   /// This rank's tile of a plate of `rows` x `columns` cells, at the start. Called by all ranks of `comm`.
   Tile(MPI_Comm comm, int rows, int columns) {
-    int ranks, rank, grid[2] = {0, 0}, place[2];
+    int ranks, grid[2] = {0, 0}, place[2];
     const int wraps_around[2] = {0, 0};
     MPI_CHECK(MPI_Comm_size(comm, &ranks));
-    MPI_CHECK(MPI_Dims_create(ranks, 2, grid));  // 4 ranks are 2 x 2
-    MPI_CHECK(MPI_Cart_create(comm, 2, grid, wraps_around, 0, &comm_));
+    MPI_CHECK(MPI_Dims_create(ranks, 2, grid));                          // 4 ranks are 2 x 2
+    MPI_CHECK(MPI_Cart_create(comm, 2, grid, wraps_around, 1, &comm_));  // 1: MPI may give the ranks new numbers
     MPI_CHECK(MPI_Comm_rank(comm_, &rank));
     MPI_CHECK(MPI_Cart_coords(comm_, rank, 2, place));
     MPI_CHECK(MPI_Cart_shift(comm_, 0, 1, &rank_above, &rank_below));
@@ -69,6 +69,7 @@ class Tile {
   /// Ends the time step: the computed temperatures become those of now.
   void step() { std::swap(now_, next_); }
 
+  int rank;                                           ///< this rank's number among those that have tiles
   int rank_above, rank_below, rank_left, rank_right;  ///< MPI_PROC_NULL beyond the plate's edge
 
  private:

@@ -1,9 +1,9 @@
 // One-sided communication
 //
 // Each of four ranks opens a window: memory that the others read and write without its help. Every rank puts a number
-// into the window of the next rank, gets one from the rank before it, and adds to a sum in the window of rank 0. Then a
-// counter in that window deals out tasks: whoever is free takes the next one. Last, ranks of the same machine change
-// each other's memory by plain stores.
+// into the window of the next rank, gets one from the rank before it, and adds to a sum in the window of rank 0. Then
+// the ranks share out tasks that take longer and longer: first in blocks, then by a counter in that window, from which
+// whoever is free takes the next one. Last, ranks of the same machine change each other's memory by plain stores.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
 // Run:     mpirun -n 4 mpi_one_sided [--tasks N]
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
 
@@ -24,21 +25,53 @@ namespace {
 /// wrong rank if the size of a window is no multiple of 16 bytes.
 enum Place { inbox, sum, counter, places = 4 };
 
-/// Takes tasks, by their numbers, until there are none left. Returns for each task how often this rank has taken it.
-std::vector<int> take_tasks(int tasks, MPI_Win window) {
-  std::vector<int> taken(static_cast<std::size_t>(tasks));
-  MPI_CHECK(MPI_Win_lock_all(0, window));  // an epoch for this rank alone; rank 0 makes no call for it
+/// Stands for a task: the higher its number, the longer it takes.
+void work_on(int task) { std::this_thread::sleep_for(std::chrono::microseconds(40 * task)); }
+
+/// What a rank has done: how often it has taken each task, and how long it took for all of them.
+struct Done {
+  std::vector<int> taken;
+  double seconds = 0;
+};
+
+/// The naive form: each rank has a block of tasks that lie side by side.
+Done work_on_block(int tasks, int rank, int ranks) {
+  Done done{std::vector<int>(tasks)};
+  const cookbook::Stopwatch watch;
+  for (int task = tasks * rank / ranks; task < tasks * (rank + 1) / ranks; ++task) {
+    ++done.taken[task];
+    work_on(task);
+  }
+  done.seconds = watch.seconds();
+  return done;
+}
+
+/// Each rank takes the next task as soon as it is free, until there are none left. The counter lies in the window of
+/// rank 0, which makes no call for it.
+Done work_by_counter(int tasks, MPI_Win window) {
+  Done done{std::vector<int>(tasks)};
+  const cookbook::Stopwatch watch;
+  MPI_CHECK(MPI_Win_lock_all(0, window));  // an epoch for this rank alone
   while (true) {
     const int one = 1;
     int task = 0;
     MPI_CHECK(MPI_Fetch_and_op(&one, &task, MPI_INT, 0, counter, MPI_SUM, window));
     MPI_CHECK(MPI_Win_flush(0, window));  // now `task` is what the counter was before this rank added 1
     if (task >= tasks) break;
-    ++taken[static_cast<std::size_t>(task)];
-    std::this_thread::sleep_for(std::chrono::microseconds(100 * (task % 5)));  // the work; it takes longer or shorter
+    ++done.taken[task];
+    work_on(task);
   }
   MPI_CHECK(MPI_Win_unlock_all(window));
-  return taken;
+  done.seconds = watch.seconds();
+  return done;
+}
+
+/// How many tasks all ranks together have taken exactly once. Called by all.
+int exactly_once(const std::vector<int>& taken) {
+  std::vector<int> by_all(taken.size());
+  MPI_CHECK(
+      MPI_Allreduce(taken.data(), by_all.data(), static_cast<int>(taken.size()), MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  return static_cast<int>(std::count(by_all.begin(), by_all.end(), 1));
 }
 
 /// Each rank stores its number directly in the memory of the next rank of the same machine. Returns whether the number
@@ -74,7 +107,7 @@ bool store_directly() {
 int main(int argc, char** argv) {
   int tasks = 64;
   cookbook::Options options("Read and write the memory of other ranks");
-  options.add("tasks", tasks, "tasks that are dealt out", 1, 10'000);
+  options.add("tasks", tasks, "tasks that are dealt out", 1, 1'000);
   options.parse(argc, argv);
 
   const mpi::Environment world;
@@ -99,10 +132,15 @@ int main(int argc, char** argv) {
   world.print_in_order(fmt::format("rank {} put {} at rank {}, found {} in its window, got {} from rank {}", rank, sent,
                                    next, found, got, previous));
 
-  const std::vector<int> taken = take_tasks(tasks, window);
-  std::vector<int> taken_by_all(taken.size());
-  MPI_CHECK(MPI_Reduce(taken.data(), taken_by_all.data(), tasks, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
-  world.print_in_order(fmt::format("rank {} took {} tasks", rank, std::reduce(taken.begin(), taken.end())));
+  world.sleeping_barrier();
+  const Done block = work_on_block(tasks, rank, ranks);
+  world.sleeping_barrier();
+  const Done shared = work_by_counter(tasks, window);
+  world.sleeping_barrier();  // ranks that are done sleep, and take no time from those that are not
+  world.print_in_order(fmt::format("rank {}: {} tasks as a block in {:.1f} ms, {} tasks by the counter in {:.1f} ms",
+                                   rank, std::reduce(block.taken.begin(), block.taken.end()), block.seconds * 1e3,
+                                   std::reduce(shared.taken.begin(), shared.taken.end()), shared.seconds * 1e3));
+  const std::vector<int> times_taken = {exactly_once(block.taken), exactly_once(shared.taken)};
   MPI_CHECK(MPI_Win_free(&window));
 
   const long put = mpi::sum_over_ranks(found == 100 + previous);
@@ -110,12 +148,10 @@ int main(int argc, char** argv) {
   const long stored = mpi::sum_over_ranks(store_directly());
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("ranks that found the number of the rank before", put, ranks);
-    checks.equal("ranks that got the number of the rank two before", fetched, ranks);
+    checks.equal("ranks that found the right number, got it, found what was stored", std::vector{put, fetched, stored},
+                 {ranks, ranks, ranks});
     checks.equal("sum in the window of rank 0", total, ranks * (ranks + 1) / 2);
-    checks.equal("tasks that were taken exactly once",
-                 static_cast<int>(std::count(taken_by_all.begin(), taken_by_all.end(), 1)), tasks);
-    checks.equal("ranks that found what another rank stored directly", stored, ranks);
+    checks.equal("tasks taken exactly once, in blocks and by the counter", times_taken, {tasks, tasks});
   }
   return world.exit_code(checks);
 }

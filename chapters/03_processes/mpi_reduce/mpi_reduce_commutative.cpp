@@ -22,10 +22,10 @@ int main() {
   MPI_CHECK(MPI_Op_create(append, 1, &op));  // wrong: 1 says that the order does not count
 
   std::uint64_t expected = 0;
-  for (int rank = 0; rank < world.size(); ++rank) expected = 10 * expected + of_rank(rank).number;
+  for (int rank = 0; rank < world.size(); ++rank) expected = 10 * expected + number_of(rank);
   bool all_right = true;
   for (const int length : {1, 10000}) {
-    const std::vector<Digits> mine(static_cast<std::size_t>(length), of_rank(world.rank()));
+    const std::vector<Digits> mine(static_cast<std::size_t>(length), digits_of(world.rank()));
     std::vector<Digits> all(mine.size());
     MPI_CHECK(MPI_Allreduce(mine.data(), all.data(), length, type, op, MPI_COMM_WORLD));
     const long wrong = std::count_if(all.begin(), all.end(), [&](const Digits& one) { return one.number != expected; });

@@ -2,12 +2,12 @@
 //
 // The root has a list of ten numbers and deals them out to ten ranks: number i goes to rank i. MPI_Scatter does this in
 // one call. It looks at no length: so the ranks compare it with their number first, and all of them end with a message
-// if it is wrong. MPI_Scatterv deals out shares that need not be equal, here ten numbers to three ranks.
+// if it is wrong. Then the root has 23 numbers, which do not divide by ten. With equal shares some numbers go to
+// nobody, without an error; MPI_Scatterv deals out shares of different lengths.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
-// Run:     mpirun -n 10 mpi_scatter [--items N] [--root N]
+// Run:     mpirun -n 10 mpi_scatter [--items N] [--total N] [--root N]
 
-#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -36,12 +36,28 @@ struct Shares {
   std::vector<int> counts, starts;
 };
 
-/// The shares of `items` numbers for the first `receivers` of the `ranks`, as equal as can be; the others get nothing.
-Shares shares_of(int items, int receivers, int ranks) {
+/// Shares of `total` numbers that are as equal as can be: the first ranks get one more.
+Shares shares_of(int total, int ranks) {
   Shares shares{std::vector<int>(ranks), std::vector<int>(ranks)};
-  for (int i = 0; i < receivers; ++i) shares.counts[i] = items / receivers + (i < items % receivers ? 1 : 0);
+  for (int i = 0; i < ranks; ++i) shares.counts[i] = total / ranks + (i < total % ranks ? 1 : 0);
   std::exclusive_scan(shares.counts.begin(), shares.counts.end(), shares.starts.begin(), 0);
   return shares;
+}
+
+/// The naive form: each rank gets as many numbers as every other one. The rest of the list goes to nobody.
+std::vector<int> scatter_equal_shares(const std::vector<int>& list, int total, int root, int ranks) {
+  const int count = total / ranks;
+  std::vector<int> share(count);
+  MPI_CHECK(MPI_Scatter(list.data(), count, MPI_INT, share.data(), count, MPI_INT, root, MPI_COMM_WORLD));
+  return share;
+}
+
+/// All `total` numbers, in shares that each rank computes for itself.
+std::vector<int> scatter_all(const std::vector<int>& list, const Shares& shares, int root, int rank) {
+  std::vector<int> share(shares.counts[rank]);
+  MPI_CHECK(MPI_Scatterv(list.data(), shares.counts.data(), shares.starts.data(), MPI_INT,  // read on the root only
+                         share.data(), shares.counts[rank], MPI_INT, root, MPI_COMM_WORLD));
+  return share;
 }
 
 std::vector<int> one_to(int last) {
@@ -53,44 +69,49 @@ std::vector<int> one_to(int last) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int items = 10, root = 0;
+  int items = 10, total = 23, root = 0;
   cookbook::Options options("Deal out a list to the ranks");
-  options.add("items", items, "length of the root's list; it must be the number of ranks", 0, 1'000'000);
-  options.add("root", root, "the rank that has the list", 0, 1'000'000);
+  options.add("items", items, "length of the root's first list; it must be the number of ranks", 0, 1'000'000);
+  options.add("total", total, "length of the root's second list", 0, 1'000'000);
+  options.add("root", root, "the rank that has the lists", 0, 1'000'000);
   options.parse(argc, argv);
 
   const mpi::Environment world;
   const int rank = world.rank(), ranks = world.size();
   if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
 
+  const auto list = [&](int length) { return rank == root ? one_to(length) : std::vector<int>(); };
   int number = -1;
   try {
-    number = scatter_one_each(rank == root ? one_to(items) : std::vector<int>(), root, world);
+    number = scatter_one_each(list(items), root, world);
   } catch (const std::invalid_argument& wrong_length) {
     cookbook::print_error(fmt::format("rank {}: {}", rank, wrong_length.what()));
     return 2;
   }
-  world.print_in_order(fmt::format("rank {} has {}", rank, number));
-  std::vector<int> numbers(ranks);  // the opposite of a scatter: rank 0 gets the number of each rank
-  MPI_CHECK(MPI_Gather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+  const std::vector<int> equal = scatter_equal_shares(list(total), total, root, ranks);
+  const Shares shares = shares_of(total, ranks);  // the same on all ranks
+  const std::vector<int> share = scatter_all(list(total), shares, root, rank);
 
-  constexpr int total = 10;  // numbers for three ranks
-  const std::vector<int> list = rank == root ? one_to(total) : std::vector<int>();
-  const Shares shares = shares_of(total, std::min(3, ranks), ranks);  // the same on all ranks
-  std::vector<int> share(shares.counts[rank]), whole(total);
-  MPI_CHECK(MPI_Scatterv(list.data(), shares.counts.data(), shares.starts.data(), MPI_INT,  // read on the root only
-                         share.data(), shares.counts[rank], MPI_INT, root, MPI_COMM_WORLD));
-  world.print_in_order(share.empty() ? "" : fmt::format("rank {} has the share {}", rank, share));
-  MPI_CHECK(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT,  // back again, on all ranks
-                           whole.data(), shares.counts.data(), shares.starts.data(), MPI_INT, MPI_COMM_WORLD));
+  const auto row = [](auto who, auto first, auto second, auto third) {
+    return fmt::format("{:<9}{:<15}{:<27}{}", who, first, fmt::format("{}", second), fmt::format("{}", third));
+  };
+  if (rank == 0)
+    cookbook::print_line(row("", fmt::format("{} numbers", items), fmt::format("{} in equal shares", total),
+                             fmt::format("{} by MPI_Scatterv", total)));
+  world.print_in_order(row(fmt::format("rank {}", rank), number, equal, share));
+
+  std::vector<int> numbers(ranks), whole(total);  // the opposite of a scatter: the numbers of all ranks, on all ranks
+  MPI_CHECK(MPI_Allgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT, whole.data(), shares.counts.data(),
+                           shares.starts.data(), MPI_INT, MPI_COMM_WORLD));
   const bool all_have_whole = mpi::all_ranks(whole == one_to(total));
-  const long sum = mpi::sum_over_ranks(std::accumulate(share.begin(), share.end(), 0));
-
+  const long dealt_equally = mpi::sum_over_ranks(std::ssize(equal)), dealt = mpi::sum_over_ranks(std::ssize(share));
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("the numbers of all ranks", numbers, one_to(items));
-    checks.equal("sum of the numbers in all shares", sum, 55);
-    checks.that("the shares, put together again, are the list", all_have_whole);
+    cookbook::print_line(row("nobody", "0 numbers", fmt::format("{} numbers", total - dealt_equally),
+                             fmt::format("{} numbers", total - dealt)));
+    checks.equal("the first list, put together again", numbers, one_to(items));
+    checks.that("the second list, put together again from the shares of MPI_Scatterv", all_have_whole);
   }
   return world.exit_code(checks);
 }

@@ -9,6 +9,7 @@
 // Run:     mpirun -n 12 mpi_topology [--rows N]
 
 #include <string>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/mpi.hpp"
@@ -25,6 +26,8 @@ MPI_Comm make_grid(int rows, int columns, bool torus) {
   return grid;
 }
 
+std::string name(int rank) { return rank == MPI_PROC_NULL ? "-" : std::to_string(rank); }
+
 /// The ranks beside this one. MPI_PROC_NULL, "no process", stands for a neighbour that does not exist.
 struct Neighbours {
   int up, down, left, right;
@@ -35,7 +38,6 @@ struct Neighbours {
   }
 
   std::string text() const {
-    const auto name = [](int rank) { return rank == MPI_PROC_NULL ? "-" : std::to_string(rank); };
     return fmt::format("up {} down {} left {} right {}", name(up), name(down), name(left), name(right));
   }
 };
@@ -72,6 +74,7 @@ int main(int argc, char** argv) {
 
   MPI_Comm mesh = make_grid(rows, columns, false), torus = make_grid(rows, columns, true);
   std::string text = fmt::format("rank {} has no place", rank);
+  std::string got_in_mesh, got_in_torus;  // what this rank gets when all numbers go one step to the right
   int good_in_mesh = 0, good_in_torus = 0, back_at_home = 0;
   if (mesh != MPI_COMM_NULL) {
     int place[2];
@@ -82,6 +85,9 @@ int main(int argc, char** argv) {
     good_in_mesh = exchange(mesh, rank, in_mesh);
     good_in_torus = exchange(torus, rank, in_torus);
 
+    got_in_mesh = name(shift(mesh, rank, in_mesh.right, in_mesh.left));
+    got_in_torus = name(shift(torus, rank, in_torus.right, in_torus.left));
+
     int number = rank;  // each number goes once round its row
     for (int step = 0; step < columns; ++step) number = shift(torus, number, in_torus.right, in_torus.left);
     back_at_home = number == rank;
@@ -89,6 +95,17 @@ int main(int argc, char** argv) {
     MPI_CHECK(MPI_Comm_free(&torus));
   }
   world.print_in_order(text);
+
+  const std::vector<std::string> in_mesh = world.gather(got_in_mesh), in_torus = world.gather(got_in_torus);
+  if (rank == 0) cookbook::println("all numbers one step to the right, mesh | torus:");
+  for (int row = 0; rank == 0 && row < rows; ++row) {
+    std::string left, right;
+    for (int i = row * columns; i < (row + 1) * columns; ++i) {
+      left += fmt::format("{:>4}", in_mesh[i]);
+      right += fmt::format("{:>4}", in_torus[i]);
+    }
+    cookbook::println("{} |{}", left, right);
+  }
 
   const long all_in_mesh = mpi::sum_over_ranks(good_in_mesh), all_in_torus = mpi::sum_over_ranks(good_in_torus);
   const long all_at_home = mpi::sum_over_ranks(back_at_home);

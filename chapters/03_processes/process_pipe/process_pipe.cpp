@@ -1,37 +1,85 @@
 // Two processes and two pipes
 //
-// One child sends the numbers from 0 to 9 into a pipe, a second child reads them and sends their squares into another
-// pipe, and this process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file,
-// which comes when all writing ends of its pipe have been closed.
+// One child sends numbers into a pipe, a second child reads them and sends their squares into another pipe, and this
+// process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file. When does it
+// come? The chain runs three times: all goes well, the second child is killed, and the parent forgets to close an end.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
 // Run:     process_pipe [--items N]
 
+#include <fmt/ranges.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "squares.hpp"
+
+namespace {
+
+/// Waits until there is something to read, a number or the end-of-file; false if nothing comes within `limit`.
+bool comes_within(const Pipe& pipe, std::chrono::milliseconds limit) {
+  pollfd news = {pipe.reading, POLLIN, 0};
+  return check(poll(&news, 1, static_cast<int>(limit.count())), "poll") > 0;
+}
+
+struct Run {
+  std::vector<long> squares;  // the first hundred
+  long read = 0, wrong = 0;
+  bool end_of_file = false;
+  int sender = 0, squarer = 0;  // exit codes
+};
+
+/// Reads the squares up to end-of-file, or until none has come for `limit`, and prints a row. `squarer_dies`: the
+/// squarer is killed when the first square has come.
+Run print_row(const char* what, const Squares& chain, std::chrono::milliseconds limit, bool squarer_dies = false) {
+  Run run;
+  const cookbook::Stopwatch watch;
+  for (long square = 0; comes_within(chain.results, limit); ++run.read) {
+    run.end_of_file = !read_number(chain.results, square);
+    if (run.end_of_file) break;
+    if (run.read < 100) run.squares.push_back(square);
+    run.wrong += square != run.read * run.read;
+    if (run.read == 0 && squarer_dies) check(kill(chain.squarer, SIGKILL), "kill");
+  }
+  const double ms = watch.seconds() * 1e3;
+  close(chain.results.reading);
+  if (!run.end_of_file) check(kill(chain.squarer, SIGKILL), "kill");  // it would wait for ever
+  run.sender = cookbook::exit_code_of(chain.sender);
+  run.squarer = cookbook::exit_code_of(chain.squarer);
+  cookbook::println("{:<32}{:9}   {:<6}{:8.1f} ms{:8}{:9}", what, run.read, run.end_of_file ? "after" : "not in", ms,
+                    run.sender, run.squarer);
+  return run;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   long items = 10;
   cookbook::Options options("Chain two processes with pipes, ended by end-of-file");
   options.add("items", items, "numbers to square", 0, 100'000);
   options.parse(argc, argv);
+  constexpr std::chrono::seconds long_enough(30);
 
-  const Squares squares = start_squares(items);
-  long received = 0, wrong = 0, square = 0;
-  while (read_number(squares.results, square)) {
-    cookbook::println("{}", square);
-    wrong += square != received * received;
-    ++received;
-  }
-  cookbook::println("End");
-  close(squares.results.reading);
+  cookbook::println("                                  squares   end-of-file     sender  squarer");
+  const Run good = print_row("all other ends are closed", start_squares(items), long_enough);
+  const Run killed =
+      print_row("the same, the squarer is killed", start_squares(std::numeric_limits<int>::max()), long_enough, true);
+  const Run open =
+      print_row("the parent keeps a writing end", start_squares(items, true), std::chrono::milliseconds(200));
 
+  cookbook::println("the squares of the first row: {}", fmt::join(good.squares, " "));
   cookbook::Checks checks;
-  checks.equal("numbers received", received, items);
-  checks.equal("numbers that are not the expected square", wrong, 0);
-  checks.equal("exit code of the sender", cookbook::exit_code_of(squares.sender), 0);
-  checks.equal("exit code of the squarer", cookbook::exit_code_of(squares.squarer), 0);
+  checks.equal("squares in the first row and in the third", std::vector{good.read, open.read}, {items, items});
+  checks.equal("numbers that are not the expected square", good.wrong + killed.wrong + open.wrong, 0L);
+  checks.equal("end-of-file", std::vector<int>{good.end_of_file, killed.end_of_file, open.end_of_file}, {1, 1, 0});
   return checks.exit_code();
 }

@@ -36,8 +36,9 @@ struct Squares {
   Pipe results;
 };
 
-/// Starts a child that sends the numbers from 0 to `items` - 1, and one that squares them.
-inline Squares start_squares(long items) {
+/// Starts a child that sends the numbers from 0 to `items` - 1, and one that squares them. The parent closes all ends
+/// that it does not use; if `keep_a_writing_end`, it forgets one of them.
+inline Squares start_squares(long items, bool keep_a_writing_end = false) {
   const Pipe numbers = make_pipe();
   const pid_t sender = cookbook::start_child([&] {
     close(numbers.reading);
@@ -52,8 +53,10 @@ inline Squares start_squares(long items) {
     while (read_number(numbers, number)) write_number(results, number * number);
   });
 
-  close(numbers.writing);  // or the squarer would never see end-of-file
-  close(results.writing);  // or this process would never see it
+  close(results.writing);  // or this process would never see end-of-file
   close(numbers.reading);  // or the sender would not be told if the squarer died
+  if (!keep_a_writing_end) {
+    close(numbers.writing);  // or the squarer would never see end-of-file
+  }
   return {sender, squarer, results};
 }

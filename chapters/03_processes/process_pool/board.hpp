@@ -17,7 +17,11 @@ inline void work(Board& board) {
     try {
       for (long& value : std::span(chunk.values, chunk.count)) value = chunk.function(value);
     } catch (const std::exception& error) {
+      chunk.failed = true;  // a flag, since the text may be empty
       std::snprintf(chunk.error, sizeof chunk.error, "%s", error.what());
+    } catch (...) {  // anything else that a task may throw; it must not end the worker
+      chunk.failed = true;
+      std::snprintf(chunk.error, sizeof chunk.error, "a task has thrown something that is no std::exception");
     }
     board.results.put(chunk);
   }

@@ -15,7 +15,8 @@ struct Chunk {
   long (*function)(long);  ///< at the same address in all processes made by fork; null: no more tasks will come
   Job* job;                ///< what the tasks belong to, and where in it they begin
   std::size_t first, count;
-  char error[100];    ///< the text of what a task has thrown, if one has
+  bool failed;        ///< whether one of the tasks has thrown; then there are no results
+  char error[100];    ///< the text of what it has thrown; may be empty
   long values[room];  ///< arguments, then results
 };
 

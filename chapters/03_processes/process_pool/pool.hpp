@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -19,7 +21,7 @@
 struct Job {
   std::vector<long> results;
   std::size_t left;                   ///< tasks without a result
-  std::string error;                  ///< the text of what one of them has thrown
+  std::optional<std::string> error;   ///< the text of what one of them has thrown, if one has
   std::function<void(Job&)> deliver;  ///< called when none is left
 };
 
@@ -45,7 +47,7 @@ class ProcessPool {
   long apply(Function function, long argument) { return apply_async(function, argument).get(); }
 
   /// The same, but returns at once. `callback`, if there is one, gets the result before the future is ready. It runs in
-  /// the thread that collects all results, so it should be short.
+  /// the thread that collects all results, so it should be short. What it throws, the future throws.
   std::future<long> apply_async(Function function, long argument, std::function<void(long)> callback = {}) {
     const auto promise = std::make_shared<std::promise<long>>();
     submit(function, {argument}, 1, [=](Job& job) { fulfil(*promise, job, job.results.front(), callback); });
@@ -77,15 +79,15 @@ class ProcessPool {
   void submit(Function function, const std::vector<long>& arguments, std::size_t chunk,
               std::function<void(Job&)> deliver) {
     const std::size_t tasks = arguments.size();
-    auto job = std::make_unique<Job>(Job{std::vector<long>(tasks), tasks, "", std::move(deliver)});
-    if (tasks == 0) return job->deliver(*job);
+    auto job = std::make_unique<Job>(Job{std::vector<long>(tasks), tasks, {}, std::move(deliver)});
     Job* const all = job.release();  // now in the hands of the collector, which deletes it
-    for (std::size_t first = 0; first < tasks;) {
-      Chunk next = {function, all, first, std::min({chunk, tasks - first, Chunk::room}), "", {}};
+    std::size_t first = 0;
+    do {  // no arguments are one chunk without tasks: the callback runs in the collector's thread all the same
+      Chunk next = {function, all, first, std::min({chunk, tasks - first, Chunk::room}), false, "", {}};
       std::copy_n(arguments.begin() + static_cast<std::ptrdiff_t>(first), next.count, next.values);
       first += next.count;
       board_->tasks.put(next);
-    }
+    } while (first < tasks);
   }
 
   /// The thread that collects the results: each chunk knows where in which job it belongs.
@@ -93,7 +95,7 @@ class ProcessPool {
     for (Chunk chunk = board_->results.get(); chunk.job != nullptr; chunk = board_->results.get()) {
       Job& job = *chunk.job;
       std::copy_n(chunk.values, chunk.count, job.results.begin() + static_cast<std::ptrdiff_t>(chunk.first));
-      if (chunk.error[0] != '\0') job.error = chunk.error;
+      if (chunk.failed) job.error = chunk.error;
       job.left -= chunk.count;
       if (job.left > 0) continue;
       const std::unique_ptr<Job> finished(&job);
@@ -104,9 +106,13 @@ class ProcessPool {
   /// Sets the future: to the job's error, or, after the callback, to the value.
   template <typename Value, typename Callback>
   static void fulfil(std::promise<Value>& promise, const Job& job, Value value, const Callback& callback) {
-    if (!job.error.empty()) return promise.set_exception(std::make_exception_ptr(std::runtime_error(job.error)));
-    if (callback) callback(value);
-    promise.set_value(std::move(value));
+    try {
+      if (job.error) throw std::runtime_error(*job.error);
+      if (callback) callback(value);
+      promise.set_value(std::move(value));
+    } catch (...) {  // an exception must not leave the collector, which has other results to wait for
+      promise.set_exception(std::current_exception());
+    }
   }
 
   const Shared<Board> board_;

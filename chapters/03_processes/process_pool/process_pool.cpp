@@ -1,12 +1,13 @@
 // Process pool
 //
-// Four worker processes square the numbers from 0 to 99. The numbers go to them in chunks through a queue in shared
-// memory, and the results come back in the order of the numbers, whichever worker has computed them. apply and map wait
-// for the results; apply_async and map_async return a std::future instead. If a task throws, its caller gets the error.
+// Which tasks gain from a pool of processes? Four workers do tasks of three lengths, handed to them one by one and in
+// chunks, beside a loop in this process. Then the four calls of the pool are made: apply and map wait for the results,
+// apply_async and map_async return a std::future instead. If a task or a callback throws, the caller gets the error.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pool/process_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o process_pool
 // Run:     process_pool [--processes N] [--items N]
 
+#include <algorithm>
 #include <future>
 #include <numeric>
 #include <stdexcept>
@@ -14,49 +15,98 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "pool.hpp"
 
 namespace {
 
+using Numbers = std::vector<long>;
+
+// The tasks. A task is a plain function of a long, since its address is all that is sent of it.
 long square(long x) { return x * x; }
 
+/// So many steps of a random number generator, none of which can begin before the one before it has ended.
+template <int steps>
+long compute(long x) {
+  auto state = static_cast<unsigned long>(x);
+  for (int i = 0; i < steps; ++i) state = state * 6364136223846793005 + 1;
+  return static_cast<long>(state);
+}
+
 long refuse(long x) { throw std::runtime_error(fmt::format("{} is refused", x)); }
+
+Numbers loop(long (*task)(long), const Numbers& arguments) {
+  Numbers results(arguments.size());
+  std::transform(arguments.begin(), arguments.end(), results.begin(), task);
+  return results;
+}
+
+/// The shortest of three runs of `work`, in microseconds per result. `results` gets what it returns.
+template <typename Work>
+double us_per_task(Numbers& results, Work work) {
+  double shortest = 1e18;
+  for (int run = 0; run < 3; ++run) {
+    const cookbook::Stopwatch watch;
+    results = work();
+    shortest = std::min(shortest, watch.seconds() * 1e6 / static_cast<double>(results.size()));
+  }
+  return shortest;
+}
+
+/// Prints what a task costs in each form. Returns how often the pool has other results than the loop.
+int print_row(const char* name, ProcessPool& pool, long (*task)(long), const Numbers& arguments) {
+  Numbers expected, one_by_one, in_chunks;
+  const double in_loop = us_per_task(expected, [&] { return loop(task, arguments); });
+  const double ones = us_per_task(one_by_one, [&] { return pool.map(task, arguments, 1); });  // chunks of one task
+  const double chunks = us_per_task(in_chunks, [&] { return pool.map(task, arguments); });
+  cookbook::println("{:<14}{:9.3f} us{:15.3f} us{:14.3f} us", name, in_loop, ones, chunks);
+  return (one_by_one != expected) + (in_chunks != expected);
+}
+
+/// What getting a result throws.
+template <typename Get>
+std::string error_of(Get get) {
+  try {
+    get();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "none";
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   int processes = 4;
-  long items = 100;
+  long items = 2'000;
   cookbook::Options options("Hand tasks to a pool of processes");
   options.add("processes", processes, "workers", 1, 64);
-  options.add("items", items, "numbers to square", 1, 1'000'000);
+  options.add("items", items, "tasks of each length", 1, 100'000);
   options.parse(argc, argv);
 
   ProcessPool pool(processes);
-  std::vector<long> numbers(items), expected;
+  Numbers numbers(items);
   std::iota(numbers.begin(), numbers.end(), 0);
-  for (const long number : numbers) expected.push_back(square(number));
 
-  const std::vector<long> squares = pool.map(square, numbers);  // waits for all
-  const long one = pool.apply(square, 7);                       // waits for one
-  std::vector<long> called_back;
-  std::future<std::vector<long>> all_later = pool.map_async(square, numbers);  // these two do not wait for results
+  cookbook::println("a task of {:<5}   a loop   map, one by one   map, in chunks", items);
+  int different = print_row("x * x", pool, square, numbers);
+  different += print_row("1,000 steps", pool, compute<1'000>, numbers);
+  different += print_row("20,000 steps", pool, compute<20'000>, numbers);
+
+  const long one = pool.apply(square, 7);  // waits
+  std::vector<long> called_back;           // no lock: who has the future's value sees what its callback has done
+  std::future<Numbers> all_later = pool.map_async(square, numbers);  // these do not wait for results
   std::future<long> one_later = pool.apply_async(square, 8, [&](long result) { called_back.push_back(result); });
-  cookbook::println("Pool      : {}, ..., {}", squares.front(), squares.back());
+  std::future<long> refused = pool.apply_async(square, 9, [](long) { throw std::runtime_error("no use for 81"); });
 
   cookbook::Checks checks;
-  checks.that("map gives what a loop gives, in the same order", squares == expected);
-  checks.equal("apply", one, 49L);
-  checks.equal("apply_async and its callback", std::vector{one_later.get(), called_back.at(0)}, {64L, 64L});
-  checks.that("map_async gives the same as map", all_later.get() == expected);
-  std::string error;
-  try {
-    pool.apply(refuse, 7);
-  } catch (const std::runtime_error& thrown) {
-    error = thrown.what();
-  }
-  checks.equal("what the caller of a task that throws gets", error, "7 is refused");
+  checks.equal("results of map that differ from the loop's", different, 0);
+  checks.that("map_async gives the same", all_later.get() == loop(square, numbers));
+  checks.equal("apply, apply_async and its callback", std::vector{one, one_later.get(), called_back.at(0)},
+               {49L, 64L, 64L});
+  checks.equal("the caller of a task that throws gets", error_of([&] { pool.apply(refuse, 7); }), "7 is refused");
+  checks.equal("the caller of a callback that throws gets", error_of([&] { refused.get(); }), "no use for 81");
   return checks.exit_code();
 }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <csignal>
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -13,6 +14,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+extern "C" {  // glibc 2.36 leaves this to those who include the file
+#include <sys/pidfd.h>
+}
 
 #include "cookbook/posix.hpp"
 #include "cookbook/process.hpp"
@@ -48,6 +53,7 @@ class RecoveringPool {
  private:
   struct Worker {
     pid_t process = 0;
+    int pidfd = -1;                        ///< stands for the process, and becomes readable when it has ended
     int socket = -1;                       ///< tasks go out through it, results come back; -1: there is no process
     std::optional<std::size_t> task = {};  ///< the task that it has
   };
@@ -65,17 +71,20 @@ class RecoveringPool {
     if (worker.socket == -1) start(worker);
     worker.task = job.waiting.front();
     job.waiting.pop_front();
-    send(worker.socket, &job.arguments[*worker.task], sizeof(long), MSG_NOSIGNAL);  // if it has died, its socket ends
+    send(worker.socket, &job.arguments[*worker.task], sizeof(long), MSG_NOSIGNAL);  // if it has died, its pidfd says so
   }
 
-  /// Reads what a worker has sent: its result or, if it has died, the end of the socket.
+  /// Reads the result that a worker has sent. If there is none, the news was its death.
   void hear(Job& job, Worker& worker) {
     long result = 0;
-    const bool lives = recv(worker.socket, &result, sizeof result, 0) == sizeof result;
-    if (!lives) end(worker);
+    const bool has_sent = recv(worker.socket, &result, sizeof result, MSG_DONTWAIT) == sizeof result;
+    if (!has_sent) {
+      pidfd_send_signal(worker.pidfd, SIGKILL, nullptr, 0);  // of no effect, unless it has only closed its socket
+      end(worker);
+    }
     if (!worker.task) return;  // it has died without a task
     const std::size_t task = *std::exchange(worker.task, std::nullopt);
-    if (lives) {
+    if (has_sent) {
       job.results[task] = result;
       --job.left;
     } else if (++job.deaths[task] < max_deaths) {
@@ -95,26 +104,30 @@ class RecoveringPool {
         send(ends[1], &value, sizeof value, MSG_NOSIGNAL);  // an error instead of a signal if the pool has gone
       }
     });
-    close(ends[1]);  // so that this process sees the end of the socket when the worker dies
+    close(ends[1]);
     worker.socket = ends[0];
+    worker.pidfd = check(pidfd_open(worker.process, 0), "pidfd_open");
   }
 
   static void end(Worker& worker) {
     if (worker.socket == -1) return;
-    shutdown(worker.socket, SHUT_RDWR);
-    close(worker.socket);
-    worker.socket = -1;
+    shutdown(worker.socket, SHUT_RDWR);  // a worker that waits for a task sees the end of the socket, and ends
+    close(std::exchange(worker.socket, -1));
+    close(std::exchange(worker.pidfd, -1));
     cookbook::exit_code_of(worker.process);
   }
 
   /// Waits until a worker has sent something or has died; all of which there is news.
   std::vector<Worker*> wait_for_news() {
-    std::vector<pollfd> sockets;
-    for (const Worker& worker : workers_) sockets.push_back({worker.socket, POLLIN, 0});  // poll passes over -1
-    while (poll(sockets.data(), sockets.size(), -1) == -1) check(errno == EINTR ? 0 : -1, "poll");
+    std::vector<pollfd> news;  // two for each worker; poll passes over -1
+    for (const Worker& worker : workers_) {
+      news.push_back({worker.socket, POLLIN, 0});
+      news.push_back({worker.pidfd, POLLIN, 0});
+    }
+    while (poll(news.data(), news.size(), -1) == -1) check(errno == EINTR ? 0 : -1, "poll");
     std::vector<Worker*> heard;
-    for (std::size_t i = 0; i < sockets.size(); ++i) {
-      if (sockets[i].revents != 0) heard.push_back(&workers_[i]);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (news[2 * i].revents != 0 || news[2 * i + 1].revents != 0) heard.push_back(&workers_[i]);
     }
     return heard;
   }

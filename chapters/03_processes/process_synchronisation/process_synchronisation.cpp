@@ -1,24 +1,22 @@
 // Process synchronisation
 //
-// Two processes meet at a barrier and then print the time; two others print it as they come. Then four workers wait for
-// an event and count under a lock. The primitives work between processes as between threads on two conditions: they lie
-// in memory that the processes share, and they are made for it.
+// What does a barrier change? Two processes work in two phases. The one that is quick in the first phase is slow in the
+// second. First two processes do this as they come, p3 and p4. Then p1 and p2 do the same work and meet at a barrier
+// after each phase. The program prints when each came to the end of a phase, and when it went on.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation
-// Run:     process_synchronisation [--workers N] [--rounds N]
-
-#include <fmt/chrono.h>
+// Run:     process_synchronisation [--unit-ms N]
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
+#include <thread>
 #include <vector>
 
+#include "barrier.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
-#include "primitives.hpp"
 #include "shared_memory.hpp"
 
 namespace {
@@ -26,86 +24,70 @@ namespace {
 using Clock = std::chrono::steady_clock;  // the same for all processes of a machine
 constexpr std::chrono::seconds timeout(10);
 
-struct Meeting {
+struct Phase {
+  int units;               // of work
+  Clock::time_point came;  // when the work was done
+  Clock::time_point went_on;
+};
+
+/// What two processes do and note. Made in memory that they share, with the barrier.
+struct Board {
   Barrier barrier{2};
-  Semaphore printed{0};  // one permit for each of p3 and p4 that has printed
-  Clock::time_point arrived[2], went_on[4];
+  Phase phases[2][2] = {{{1, {}, {}}, {4, {}, {}}}, {{4, {}, {}}, {1, {}, {}}}};  // of the one, and of the other
 };
 
-struct Work {
-  Semaphore ready{0};  // one permit for each worker that has started
-  Event start;
-  Mutex mutex;
-  long counter = 0;  // protected by the mutex
-};
-
-/// Stores the time and prints it.
-void note_and_print_time(Clock::time_point& went_on, const char* name) {
-  went_on = Clock::now();
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto micro = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  cookbook::println("process {} ----> {:%Y-%m-%d %H:%M:%S}.{:06}", name, fmt::localtime(micro / 1'000'000),
-                    micro % 1'000'000);
-}
-
-void test_with_barrier(Meeting& meeting, int self, const char* name) {
-  meeting.arrived[self] = Clock::now();
-  if (meeting.barrier.wait_for(timeout)) note_and_print_time(meeting.went_on[self], name);
-}
-
-void test_without_barrier(Meeting& meeting, int self, const char* name) {
-  note_and_print_time(meeting.went_on[self], name);
-  meeting.printed.post();
-}
-
-/// One of the workers. Returns its exit code.
-int work_on(Work& work, int rounds) {
-  work.ready.post();                            // semaphore: one more is ready
-  if (!work.start.wait_for(timeout)) return 1;  // event: wait until the parent sets it
-
-  for (int i = 0; i < rounds; ++i) {
-    const std::scoped_lock lock(work.mutex);  // lock: one process at a time
-    ++work.counter;
+/// What each of the two processes does. Returns its exit code.
+int work_in_phases(Board& board, int self, std::chrono::milliseconds unit, bool with_barrier) {
+  for (Phase& phase : board.phases[self]) {
+    std::this_thread::sleep_for(phase.units * unit);  // stands for work
+    phase.came = Clock::now();
+    if (with_barrier && !board.barrier.wait_for(timeout)) return 1;
+    phase.went_on = Clock::now();
   }
   return 0;
+}
+
+/// Starts two processes, waits for both, and prints a line for each. Returns whether none went on before both had come.
+bool show(const char* title, const std::vector<const char*>& names, std::chrono::milliseconds unit, bool with_barrier) {
+  const Shared<Board> board;
+  const auto start = Clock::now();
+  std::vector<pid_t> children;
+  for (const int self : {0, 1}) {
+    children.push_back(cookbook::start_child([&] { return work_in_phases(*board, self, unit, with_barrier); }));
+  }
+  bool waited = true;
+  for (const pid_t child : children) waited = cookbook::exit_code_of(child) == 0 && waited;
+
+  const auto ms = [&](Clock::time_point time) {
+    return std::chrono::duration<double, std::milli>(time - start).count();
+  };
+  for (const int self : {0, 1}) {
+    const auto& [first, second] = board->phases[self];
+    cookbook::println("{:<17} {}{:12.1f} ms{:8.1f} ms{:12.1f} ms{:8.1f} ms", self == 0 ? title : "", names[self],
+                      ms(first.came), ms(first.went_on), ms(second.came), ms(second.went_on));
+  }
+  for (const int phase : {0, 1}) {
+    const Phase &one = board->phases[0][phase], &other = board->phases[1][phase];
+    waited = waited && std::min(one.went_on, other.went_on) >= std::max(one.came, other.came);
+  }
+  return waited;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int workers = 4, rounds = 1000;
-  cookbook::Options options("Synchronise processes: a barrier, a semaphore, an event and a lock");
-  options.add("workers", workers, "processes that wait for the event and count", 1, 32);
-  options.add("rounds", rounds, "changes that each worker makes under the lock", 1, 1'000'000);
+  int unit_ms = 10;
+  cookbook::Options options("Let processes wait for each other at a barrier");
+  options.add("unit-ms", unit_ms, "how long a process works in its short phase, in ms; four times as long in the other",
+              0, 1'000);
   options.parse(argc, argv);
+  const std::chrono::milliseconds unit(unit_ms);
 
-  const Shared<Meeting> meeting;
-  std::vector<pid_t> four;
-  four.push_back(cookbook::start_child([&] { test_with_barrier(*meeting, 0, "p1 - test_with_barrier"); }));
-  four.push_back(cookbook::start_child([&] {
-    for (int i = 0; i < 2; ++i) meeting->printed.wait();  // late on purpose: p3 and p4 have printed
-    test_with_barrier(*meeting, 1, "p2 - test_with_barrier");
-  }));
-  four.push_back(cookbook::start_child([&] { test_without_barrier(*meeting, 2, "p3 - test_without_barrier"); }));
-  four.push_back(cookbook::start_child([&] { test_without_barrier(*meeting, 3, "p4 - test_without_barrier"); }));
-  for (const pid_t process : four) cookbook::exit_code_of(process);
+  cookbook::println("                    phase 1: comes    goes on  phase 2: comes    goes on");
+  show("without a barrier", {"p3", "p4"}, unit, false);
+  const bool waited = show("with a barrier", {"p1", "p2"}, unit, true);
 
-  const Shared<Work> work;
-  std::vector<pid_t> children;
-  for (int i = 0; i < workers; ++i) {
-    children.push_back(cookbook::start_child([&] { return work_on(*work, rounds); }));
-  }
-  for (int i = 0; i < workers; ++i) work->ready.wait();
-  const long before = work->counter;
-  work->start.set();
-  for (const pid_t child : children) cookbook::exit_code_of(child);
-
-  const auto& [p1, p2, p3, p4] = meeting->went_on;
   cookbook::Checks checks;
-  checks.that(
-      "barrier: p1 and p2 went on after both had come, p3 and p4 before",
-      std::min(p1, p2) >= std::max(meeting->arrived[0], meeting->arrived[1]) && std::max(p3, p4) < meeting->arrived[1]);
-  checks.equal("event: changes made before it was set", before, 0L);
-  checks.equal("lock: changes that were lost", 1L * workers * rounds - work->counter, 0L);
+  checks.that("with the barrier, neither went on before both had come", waited);
   return checks.exit_code();
 }

@@ -1,38 +1,80 @@
 // Robust barrier
 //
-// Three processes meet at a barrier, again and again. Then one of three dies while it holds the barrier's lock, and in
-// another round one dies on its way. With an ordinary barrier the two others would wait for ever. This one breaks, and
-// they are told: by the robust lock in the first case, and by the time limit in the second.
+// Three processes, A, B and C, meet at a barrier, and B dies: while it holds the barrier's lock, on its way to the
+// barrier, or while it waits there. With an ordinary barrier the two others may wait for ever. This one breaks instead,
+// and the program prints what it tells each of them, and after how long.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_barrier/robust_barrier.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_barrier
 // Run:     robust_barrier [--phases N]
 
 #include <chrono>
 #include <csignal>
-#include <functional>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
 #include "robust_barrier.hpp"
 #include "shared_memory.hpp"
 
 namespace {
 
-using Fates = std::vector<std::string>;
+constexpr std::chrono::hours an_hour(1);
+constexpr std::chrono::milliseconds a_moment(50);
 
-/// Starts three processes, which do this, and waits for them. Each returns whether it got past the barrier.
-Fates fates_of(const std::vector<std::function<bool()>>& three) {
-  std::vector<pid_t> children;
-  for (const auto& work : three) children.push_back(cookbook::start_child([&] { return work() ? 0 : 1; }));
-  Fates fates;
-  for (const pid_t child : children) {
-    const int code = cookbook::exit_code_of(child);
-    fates.push_back(code == -SIGKILL ? "killed" : code == 0 ? "passed" : code == 1 ? "broken" : "failed");
+/// A process that comes to the barrier.
+class Visitor {
+ public:
+  Visitor(RobustBarrier& barrier, std::chrono::nanoseconds limit)
+      : process_(cookbook::start_child([&, limit] {
+          const cookbook::Stopwatch watch;
+          const bool all_have_come = barrier.wait_for(limit);
+          *ms_ = watch.seconds() * 1e3;
+          return all_have_come ? 0 : 1;
+        })) {}
+
+  /// Returns when it sleeps at the barrier, which is the state S in /proc, or has ended, which is Z.
+  void wait_until_it_sleeps() const {
+    for (std::string state; state != "S" && state != "Z";) {
+      std::ifstream stat(fmt::format("/proc/{}/stat", process_));
+      stat >> state >> state >> state;  // its id, its name, its state
+    }
   }
-  return fates;
+  void kill() const { check(::kill(process_, SIGKILL), "kill"); }
+
+  /// Waits for its end. Returns what has become of it.
+  std::string fate() const {
+    const int code = cookbook::exit_code_of(process_);
+    if (code == -SIGKILL) return "killed";
+    return code == 0 ? "passes" : fmt::format("broken after {:.1f} ms", *ms_);
+  }
+
+ private:
+  const Shared<double> ms_{0.0};
+  pid_t process_;
+};
+
+struct Fates {
+  std::string a, b, c;
+};
+
+int print_row(const char* what, const Fates& fates) {
+  cookbook::println("{:<26}{:<23}{:<10}{}", what, fates.a, fates.b, fates.c);
+  return (fates.a == "passes") + (fates.b == "passes") + (fates.c == "passes");
+}
+
+/// A waits, B dies in this way before it has come, and C comes when A has given up.
+template <typename Die>
+Fates fates_when_b(RobustBarrier& barrier, std::chrono::nanoseconds limit, Die die) {
+  const Visitor a(barrier, limit);
+  a.wait_until_it_sleeps();
+  const int b = cookbook::exit_code_of(cookbook::start_child(die));
+  const std::string fate_of_a = a.fate();
+  return {fate_of_a, b == -SIGKILL ? "killed" : "lives", Visitor(barrier, limit).fate()};
 }
 
 }  // namespace
@@ -40,33 +82,51 @@ Fates fates_of(const std::vector<std::function<bool()>>& three) {
 int main(int argc, char** argv) {
   int phases = 100;
   cookbook::Options options("Meet at a barrier though a process may die");
-  options.add("phases", phases, "how often three processes meet", 1, 10'000);
+  options.add("phases", phases, "how often three processes meet when nobody dies", 1, 10'000);
   options.parse(argc, argv);
-  constexpr std::chrono::hours long_time(1);
-  cookbook::Checks checks;
+
+  cookbook::println("                          A, which waits         B         C, which comes last");
+  std::vector<int> passed;  // how many of the three, in each row
 
   const Shared<RobustBarrier> good(3);
-  const auto meet = [&] {
-    for (int i = 0; i < phases; ++i) {
-      if (!good->wait_for(long_time)) return false;
-    }
-    return true;
-  };
-  checks.equal("three that meet again and again", fates_of({meet, meet, meet}), Fates{"passed", "passed", "passed"});
+  {
+    const Visitor a(*good, an_hour), b(*good, an_hour), c(*good, an_hour);
+    passed.push_back(print_row("nobody dies", {a.fate(), b.fate(), c.fate()}));
+  }
 
   const Shared<RobustBarrier> locked(3);
-  const auto wait_long = [&] { return locked->wait_for(long_time); };
-  const auto die_with_lock = [&] {
-    locked->lock();
-    return raise(SIGKILL) == 0;  // does not return
-  };
-  checks.equal("the second is killed with the lock", fates_of({wait_long, die_with_lock, wait_long}),
-               Fates{"broken", "killed", "broken"});
+  passed.push_back(print_row("B dies with the lock", fates_when_b(*locked, an_hour, [&] {
+                               locked->lock();
+                               raise(SIGKILL);
+                             })));
 
   const Shared<RobustBarrier> missed(3);
-  const auto wait_shortly = [&] { return missed->wait_for(std::chrono::milliseconds(50)); };
-  const auto die_on_the_way = [] { return raise(SIGKILL) == 0; };
-  checks.equal("the second is killed on its way", fates_of({wait_shortly, die_on_the_way, wait_shortly}),
-               Fates{"broken", "killed", "broken"});
+  passed.push_back(print_row("B dies on its way", fates_when_b(*missed, a_moment, [] { raise(SIGKILL); })));
+
+  const Shared<RobustBarrier> left(3);
+  {
+    const Visitor a(*left, an_hour), b(*left, an_hour);
+    b.wait_until_it_sleeps();
+    b.kill();
+    const std::string fate_of_b = b.fate();
+    const Visitor c(*left, an_hour);
+    passed.push_back(print_row("B dies while it waits", {a.fate(), fate_of_b, c.fate()}));
+  }
+  passed.push_back(print_row("  and in the next phase", fates_when_b(*left, a_moment, [] { raise(SIGKILL); })));
+
+  const auto meet = [&] {
+    for (int i = 0; i < phases; ++i) {
+      if (!good->wait_for(an_hour)) return 1;
+    }
+    return 0;
+  };
+  std::vector<pid_t> three;
+  for (int i = 0; i < 3; ++i) three.push_back(cookbook::start_child(meet));
+  int failed = 0;
+  for (const pid_t child : three) failed += cookbook::exit_code_of(child) != 0;
+
+  cookbook::Checks checks;
+  checks.equal("how many passed, by row", passed, {3, 0, 0, 2, 0});
+  checks.equal(fmt::format("processes that failed in {} phases without a death", phases), failed, 0);
   return checks.exit_code();
 }

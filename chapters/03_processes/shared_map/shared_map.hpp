@@ -34,12 +34,21 @@ class SharedMap {
   }
 
   /// Calls work with the value itself, which is 0 if there was none. The lock is held meanwhile, so whatever work does
-  /// is one step for all others. Throws boost::interprocess::bad_alloc if there is no room for another key.
+  /// is one step for all others. If work throws, the map is as it was before. Throws boost::interprocess::bad_alloc if
+  /// there is no room for another key.
   template <typename Work>
   void change(long key, Work work) {
     const std::scoped_lock lock(*this);
     changing_.exchange(true);  // an atomic exchange: no part of the change is moved before it
-    work((*values_)[key]);
+    const auto [place, is_new] = values_->try_emplace(key, 0);
+    const long before = place->second;
+    try {
+      work(place->second);
+    } catch (...) {  // the exception ends the change, so it must not stay half made
+      place->second = before;
+      if (is_new) values_->erase(place);
+      throw;
+    }
   }
   void set(long key, long value) {
     change(key, [&](long& place) { place = value; });

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -15,12 +16,14 @@
 
 struct Request {
   enum Operation { get, set, add } operation;
-  int client;  ///< whose channel the answer goes to
+  int client;   ///< whose channel the answer goes to
+  long number;  ///< of this request; its answer has the same
   long key, value;
 };
 
 /// Whether the map has the key now, and its value.
 struct Answer {
+  long number;
   bool found;
   long value;
 };
@@ -52,12 +55,16 @@ class ManagedMap {
 
  private:
   Answer ask(Request::Operation operation, long key, long value) const {
-    const Request request = {operation, client_, key, value};
-    Answer answer;
+    // The number is the time in nanoseconds. The clock is that of all processes, so none has used the number before.
+    const long number = std::chrono::steady_clock::now().time_since_epoch().count();
+    const Request request = {operation, client_, number, key, value};
     // MSG_NOSIGNAL: an error instead of the signal SIGPIPE if nobody reads any more
-    if (send(requests_, &request, sizeof request, MSG_NOSIGNAL) == -1 || !receive(answers_, answer)) {
-      throw std::runtime_error("the manager of the map has gone");
-    }
+    bool there = send(requests_, &request, sizeof request, MSG_NOSIGNAL) != -1;
+    Answer answer = {};
+    do {
+      there = there && receive(answers_, answer);
+      if (!there) throw std::runtime_error("the manager of the map has gone");
+    } while (answer.number != number);  // to a process that used this channel before, and was killed while it waited
     return answer;
   }
 
@@ -100,7 +107,8 @@ class Manager {
       // unsigned: a sum that is too large wraps around, which is defined, where a signed one would overflow
       if (request.operation == Request::add) values[request.key] += static_cast<unsigned long>(request.value);
       const auto found = values.find(request.key);
-      const Answer answer = found == values.end() ? Answer{} : Answer{true, found->second};
+      const bool has_key = found != values.end();
+      const Answer answer = {request.number, has_key, has_key ? found->second : 0};
       send(answers.at(request.client)[1], &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);  // waits for nobody
     }
   }

@@ -1,47 +1,70 @@
 // Spawn processes
 //
-// Child processes run one function, each with its own number. fork makes a child that is a copy of this process;
-// posix_spawn starts another program, spawn_process_child. If each child is joined inside the loop that starts them,
-// they run one after another. If all are started before any is joined, they run at the same time, and the children with
-// the higher numbers finish first, because they work for a shorter time.
+// Where does the join belong? Five child processes run one function, the first of them for the longest time. If each is
+// joined inside the loop that starts them, they run one after another. If all are started before any is joined, they
+// run at the same time. Both loops are run with children made by fork, which are copies of this process, and with
+// children made by posix_spawn, which run another program. The program prints in which order they ended, and the time.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
 // Run:     spawn_process [--children N]       (with spawn_process_child in the same folder)
 
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "cookbook/process.hpp"  // exit_code_of: waits until a child has ended
+#include "cookbook/process.hpp"
 #include "start_two_ways.hpp"
 
 namespace {
 
 using Start = std::function<pid_t(int)>;
+using Numbers = std::vector<int>;  // of the children, in the order in which they ended
 
-/// One child at a time: each is joined before the next one is started. Returns how many have ended with exit code 0.
-int join_inside_the_loop(int children, const Start& start) {
-  int good = 0;
+/// One child at a time: each is joined before the next one is started.
+Numbers join_inside_the_loop(int children, const Start& start, int& failed) {
+  Numbers ended;
   for (int number = 0; number < children; ++number) {
     const pid_t child = start(number);
-    good += cookbook::exit_code_of(child) == 0;
+    int status = 0;
+    check(waitpid(child, &status, 0), "waitpid");  // waits for this child
+    failed += status != 0;
+    ended.push_back(number);
   }
-  return good;
+  return ended;
 }
 
 /// All children at the same time.
-int join_after_the_loop(int children, const Start& start) {
+Numbers join_after_the_loop(int children, const Start& start, int& failed) {
   std::vector<pid_t> started;
   for (int number = 0; number < children; ++number) started.push_back(start(number));
-  int good = 0;
-  for (const pid_t child : started) good += cookbook::exit_code_of(child) == 0;
-  return good;
+  Numbers ended;
+  for (int i = 0; i < children; ++i) {
+    int status = 0;
+    const pid_t child = check(waitpid(-1, &status, 0), "waitpid");  // waits for any child
+    failed += status != 0;
+    ended.push_back(static_cast<int>(std::find(started.begin(), started.end(), child) - started.begin()));
+  }
+  return ended;
+}
+
+/// Starts children in this way, and prints how both loops fare.
+void print_row(const char* way, int children, const Start& start, int& failed) {
+  std::string row;
+  for (const auto& loop : {join_inside_the_loop, join_after_the_loop}) {
+    const cookbook::Stopwatch watch;
+    const Numbers ended = loop(children, start, failed);
+    row += fmt::format("   {:<9}{:9.1f} ms", fmt::to_string(fmt::join(ended, " ")), watch.seconds() * 1e3);
+  }
+  cookbook::println("{:<11}{}", way, row);
 }
 
 }  // namespace
@@ -52,17 +75,15 @@ int main(int argc, char** argv) {
   options.add("children", children, "children in each round", 1, 10);
   options.parse(argc, argv);
 
-  cookbook::Checks checks;
-  const auto show = [&](const char* name, const Start& start) {
-    cookbook::println("by {}, joined inside the loop:", name);
-    checks.equal("children with exit code 0", join_inside_the_loop(children, start), children);
-    cookbook::println("by {}, joined after the loop:", name);
-    checks.equal("children with exit code 0", join_after_the_loop(children, start), children);
-  };
-  show("fork", start_by_fork);
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();  // the folder of this program
-  show("posix_spawn", [&](int number) { return start_by_spawn(folder / "spawn_process_child", number); });
+  int failed = 0;
+  const std::string child_program = cookbook::beside_this_program("spawn_process_child");
+  cookbook::println("             joined inside the loop   joined after the loop");
+  print_row("fork", children, start_by_fork, failed);
+  print_row(
+      "posix_spawn", children, [&](int number) { return start_by_spawn(child_program, number); }, failed);
 
+  cookbook::Checks checks;
+  checks.equal("children that failed", failed, 0);
   checks.equal("calls that the parent's own variable has counted", calls, 0);
   checks.that("no child is left", waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);
   return checks.exit_code();

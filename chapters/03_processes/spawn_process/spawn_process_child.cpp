@@ -14,5 +14,5 @@ int main(int argc, char** argv) {
   cookbook::Options options("The child program of spawn_process: calls one function");
   options.add("number", number, "the number of the child", 0, 9);
   options.parse(argc, argv);
-  called_function(number);
+  return called_function(number) == 1 ? 0 : 1;
 }

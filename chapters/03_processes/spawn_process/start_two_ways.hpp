@@ -13,19 +13,19 @@
 
 inline int calls = 0;  // each process has a variable of its own
 
-/// What each child runs. The sleep stands for some work: the lower its number, the longer a child works.
-inline void called_function(int number) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(3) * (10 - number));
-  ++calls;
-  cookbook::println("called function in process: {}", number);
+/// What each child runs. The sleep stands for work, of 30 ms for child 0 and of 3 ms less for each further one.
+/// Returns what the variable of this process has counted.
+inline int called_function(int number) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(30 - 3 * number));
+  return ++calls;
 }
 
 /// Starts a child that is a copy of this process. Returns the child's process id.
 inline pid_t start_by_fork(int number) {
   const pid_t child = check(fork(), "fork");  // from here on two processes run this code; fork returns 0 in the child
   if (child != 0) return child;
-  called_function(number);
-  _exit(0);  // the child ends here; without this line it would return and go on as its parent does
+  const int counted = called_function(number);
+  _exit(counted == 1 ? 0 : 1);  // the child ends here; without this line it would go on as its parent does
 }
 
 /// Starts another program as a child, with the number as its argument. Returns the child's process id.

@@ -1,0 +1,154 @@
+// The program's output, and the primitives of Boost.Interprocess that the page names.
+
+#include <atomic>
+#include <boost/interprocess/sync/interprocess_condition.hpp>
+#include <boost/interprocess/sync/interprocess_mutex.hpp>
+#include <boost/interprocess/sync/interprocess_recursive_mutex.hpp>
+#include <boost/interprocess/sync/interprocess_semaphore.hpp>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cookbook/process.hpp"
+#include "shared_memory.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using Mutex = boost::interprocess::interprocess_mutex;
+using Condition = boost::interprocess::interprocess_condition;
+using Semaphore = boost::interprocess::interprocess_semaphore;
+using test_support::Result;
+using test_support::run;
+
+/// What a row says: how many processes are done, aborted and asleep, where the counter ends, and the cost of a change.
+std::vector<std::string> row(const Result& result, const std::string& name) {
+  std::vector<std::string> values;
+  std::string before = "^" + name + " +";
+  for (int column = 0; column < 4; ++column, before += "\\d+ +") {
+    const auto found = result.captures(before + "(\\d+) ");
+    EXPECT_EQ(found.size(), 1U) << name << '\n' << result.text();
+    values.push_back(found.empty() ? "" : found[0]);
+  }
+  const auto cost = result.captures(before + "(\\d+\\.\\d ns|-)$");
+  values.push_back(cost.size() == 1 ? cost[0] : "none");
+  return values;
+}
+
+TEST(process_lock, the_lock_for_processes_loses_nothing_whatever_their_number) {
+  for (const int processes : {1, 4, 32}) {
+    const auto result = run("process_lock", {"--processes", std::to_string(processes), "--changes", "5000"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string all = std::to_string(processes), changes = std::to_string(5'000 * processes);
+    const auto right = row(result, "interprocess_mutex in shared memory");
+    EXPECT_THAT(right, testing::ElementsAre(all, "0", "0", changes, testing::EndsWith(" ns")));
+    for (const std::string name : {"no lock", "std::mutex in ordinary memory", "std::mutex in shared memory"}) {
+      const auto values = row(result, name);
+      EXPECT_EQ(std::stoi(values[0]) + std::stoi(values[1]) + std::stoi(values[2]), processes);
+      EXPECT_EQ(values[4] == "-", values[0] != all) << "no cost is printed where a process was killed";
+      EXPECT_LE(std::stol(values[3]), 5'000L * processes);
+      if (processes == 1) {
+        EXPECT_EQ(values[3], changes);
+      }
+    }
+    EXPECT_TRUE(result.has_line("ok    changes lost with the interprocess_mutex: 0")) << result.text();
+    EXPECT_EQ(result.leaked_processes, 0);
+  }
+}
+
+TEST(process_lock, without_a_lock_and_with_copies_of_one_changes_get_lost) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
+  bool without = false, copied = false;
+  for (int attempt = 0; attempt < 20 && !(without && copied); ++attempt) {
+    const auto result = run("process_lock");
+    for (const std::string name : {"no lock", "std::mutex in ordinary memory"}) {
+      EXPECT_EQ(row(result, name)[0], "4") << "nobody sleeps";
+    }
+    without = without || row(result, "no lock")[3] != "4000000";
+    copied = copied || row(result, "std::mutex in ordinary memory")[3] != "4000000";
+  }
+  EXPECT_TRUE(without);
+  EXPECT_TRUE(copied);
+}
+
+TEST(process_lock, with_a_lock_for_threads_processes_sleep_for_ever) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const auto values = row(run("process_lock"), "std::mutex in shared memory");
+    if (values[2] != "0") return;
+  }
+  FAIL() << "all were woken, in 20 runs";
+}
+
+TEST(process_lock, killed_or_interrupted_it_leaves_nothing_behind) {
+  for (const test_support::RunOptions& setting :
+       {test_support::RunOptions{.interrupt_after_ms = 100}, test_support::RunOptions{.kill_after_ms = 100}}) {
+    const auto result = run("process_lock", {"--changes", "10000000"}, setting);
+    EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
+    EXPECT_EQ(result.leaked_processes, 0);
+  }
+}
+
+TEST(process_lock_primitives, a_recursive_lock_is_free_when_given_back_as_often_as_taken) {
+  const Shared<boost::interprocess::interprocess_recursive_mutex> mutex;
+  const auto another_gets_it = [&] {
+    return cookbook::exit_code_of(cookbook::start_child([&] { return mutex->try_lock() ? 1 : 0; }));
+  };
+  mutex->lock();
+  mutex->lock();
+  EXPECT_EQ(another_gets_it(), 0);
+  mutex->unlock();
+  EXPECT_EQ(another_gets_it(), 0);
+  mutex->unlock();
+  EXPECT_EQ(another_gets_it(), 1);
+}
+
+TEST(process_lock_primitives, a_semaphore_lets_no_more_processes_in_than_it_has_permits) {
+  constexpr int children = 8, permits = 2;
+  struct Room {
+    Semaphore permit{permits};
+    std::atomic<int> inside = 0, most = 0;
+  };
+  const Shared<Room> room;
+  std::vector<pid_t> visitors;
+  for (int i = 0; i < children; ++i) {
+    visitors.push_back(cookbook::start_child([&] {
+      room->permit.wait();
+      const int inside = ++room->inside;
+      for (int most = room->most; most < inside && !room->most.compare_exchange_weak(most, inside);) continue;
+      std::this_thread::sleep_for(1ms);
+      --room->inside;
+      room->permit.post();
+    }));
+  }
+  for (const pid_t visitor : visitors) EXPECT_EQ(cookbook::exit_code_of(visitor), 0);
+  EXPECT_GE(room->most, 1);
+  EXPECT_LE(room->most, permits);
+}
+
+TEST(process_lock_primitives, by_a_condition_processes_take_turns_whatever_order_they_come_in) {
+  constexpr int children = 6;
+  struct Turns {
+    Mutex mutex;
+    Condition ended;
+    int turn = 0, order[children];
+  };
+  const Shared<Turns> turns;
+  std::vector<pid_t> players;
+  for (int self = children - 1; self >= 0; --self) {
+    players.push_back(cookbook::start_child([&] {
+      std::unique_lock lock(turns->mutex);
+      if (!turns->ended.wait_for(lock, std::chrono::seconds(10), [&] { return turns->turn == self; })) return 1;
+      turns->order[turns->turn++] = self;
+      turns->ended.notify_all();
+      return 0;
+    }));
+  }
+  for (const pid_t player : players) EXPECT_EQ(cookbook::exit_code_of(player), 0);
+  for (int i = 0; i < children; ++i) EXPECT_EQ(turns->order[i], i);
+}
+
+}  // namespace
