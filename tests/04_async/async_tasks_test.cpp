@@ -2,6 +2,8 @@
 
 #include "04_async/async_tasks/computations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -48,19 +50,39 @@ TEST(async_tasks, the_lines_come_in_turn_in_real_time_and_on_the_virtual_clock) 
     for (const std::string second_ms : {"0", "1"}) {
       const auto result = run("async_tasks", {"--n", std::to_string(c.n), "--second-ms", second_ms});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.captures("^(Asio task.*)$"), expected_lines(c.n, c.factorial, c.fibonacci, c.binomial));
-      EXPECT_TRUE(
-          result.has_line("ok    seconds one after another: " + std::to_string(std::max(c.n - 1, 0) + 2 * c.n)));
-      EXPECT_TRUE(result.has_line("ok    seconds as tasks: " + std::to_string(c.n))) << result.text();
+      EXPECT_EQ(result.captures("^ *\\d+ s  (Asio task.*)$"),
+                expected_lines(c.n, c.factorial, c.fibonacci, c.binomial));
+      EXPECT_TRUE(result.has_line(fmt::format("ok    seconds of sleep, as tasks and one after another: [{}, {}]", c.n,
+                                              std::max(c.n - 1, 0) + 2 * c.n)))
+          << result.text();
+      // The line of step k comes when k seconds have been slept.
+      std::vector<std::string> times = result.captures("^ *(\\d+) s  Asio task: Compute binomial");
+      for (std::size_t i = 0; i < times.size(); ++i) EXPECT_EQ(times[i], std::to_string(i)) << result.text();
     }
   }
 }
 
-TEST(async_tasks, ten_seconds_are_waited_for_but_not_twenty_nine) {
+TEST(async_tasks, the_times_are_measured_and_ten_seconds_are_waited_for_and_then_twenty_nine) {
   const auto start = std::chrono::steady_clock::now();
   const auto result = run("async_tasks", {"--second-ms", "20"});
-  EXPECT_EQ(result.lines_with("^Asio task").size(), 32U);
-  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(10 * 20));
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_EQ(result.lines_with("^ *\\d+ s  Asio task").size(), 32U);
+  const auto tasks = result.captures("^as tasks +(\\d+\\.\\d) ms +10 s$");
+  const auto sequence = result.captures("^one after another +(\\d+\\.\\d) ms +29 s$");
+  ASSERT_EQ(tasks.size(), 1U) << result.text();
+  ASSERT_EQ(sequence.size(), 1U) << result.text();
+  EXPECT_GE(std::stod(tasks[0]), 10 * 20);
+  EXPECT_GE(std::stod(sequence[0]), 29 * 20);
+  EXPECT_LE(std::stod(tasks[0]) + std::stod(sequence[0]), ms + 1);
+}
+
+TEST(async_tasks, on_the_virtual_clock_nobody_waits) {
+  const auto result = run("async_tasks", {"--second-ms", "0"});
+  const auto times = result.captures("^(?:as tasks|one after another) +(\\d+\\.\\d) ms");
+  ASSERT_EQ(times.size(), 2U) << result.text();
+  const auto real = run("async_tasks", {"--second-ms", "20"}).captures("^as tasks +(\\d+\\.\\d) ms");
+  ASSERT_EQ(real.size(), 1U);
+  EXPECT_LT(std::stod(times[0]), std::stod(real[0]));
 }
 
 /// Runs one computation alone on the virtual clock.

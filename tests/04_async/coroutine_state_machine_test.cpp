@@ -132,13 +132,41 @@ TEST(coroutine_state_machine_machine, two_machines_on_one_loop_take_turns) {
   EXPECT_EQ(time.now(), 3);
 }
 
-TEST(coroutine_state_machine, the_program_prints_the_path_in_real_time_and_on_the_virtual_clock) {
+TEST(coroutine_state_machine, two_machines_take_turns_in_real_time_and_on_the_virtual_clock) {
   for (const std::string second_ms : {"0", "1"}) {
-    const auto result = run("coroutine_state_machine", {"--second-ms", second_ms, "--bits", "011", "--laps", "0"});
+    const auto result = run("coroutine_state_machine", {"--second-ms", second_ms, "--bits", "101", "--laps", "0"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with(" calling ").size(), 3U);
-    EXPECT_TRUE(result.has_line("ok    seconds, one for each bit: 3")) << result.text();
+    EXPECT_EQ(result.lines_with(" calling "),
+              (std::vector<std::string>{"  1 s  A  Start State calling State 1 with transition value = 1",
+                                        "  1 s  B  Start State calling State 2 with transition value = 0",
+                                        "  2 s  A  State 1 calling State 3 with transition value = 0",
+                                        "  2 s  B  State 2 calling State 3 with transition value = 1",
+                                        "  3 s  A  State 3 calling End State with transition value = 1",
+                                        "  3 s  B  State 3 calling End State with transition value = 1"}));
+    EXPECT_TRUE(result.has_line("ok    seconds until both machines were at their end: 3")) << result.text();
   }
+}
+
+TEST(coroutine_state_machine, states_that_await_the_next_one_pile_up_and_those_that_return_it_do_not) {
+  for (const int laps : {0, 100, 20'000}) {
+    const auto result =
+        run("coroutine_state_machine", {"--second-ms", "0", "--bits", "101", "--laps", std::to_string(laps)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    states at the same time, if each returns the next one: [1, 1, 1]"));
+    const std::string expected = "[" + std::to_string(2 * (laps / 100) + 4) + ", " +
+                                 std::to_string(2 * (laps / 10) + 4) + ", " + std::to_string(2 * laps + 4) + "]";
+    EXPECT_TRUE(result.has_line("ok    states at the same time, if each awaits the next one: " + expected))
+        << result.text();
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have a malloc() of their own
+  const auto result = run("coroutine_state_machine", {"--second-ms", "0", "--laps", "20000"});
+  const auto returning = result.captures("^ +40003 +1 +(\\d+\\.\\d) KiB");
+  const auto awaiting = result.captures("^ +40003 .* 40004 +(\\d+\\.\\d) KiB$");
+  ASSERT_EQ(returning.size(), 1U) << result.text();
+  ASSERT_EQ(awaiting.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(returning[0]), 50);
+  EXPECT_GT(std::stod(awaiting[0]), 40'000 * 50 / 1024);
+#endif
 }
 
 TEST(coroutine_state_machine, bits_that_are_no_path_are_refused) {

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,7 @@
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::Client;
 using test_support::run;
 
@@ -32,7 +34,7 @@ class Server {
 
  private:
   std::jthread running_{[this] {
-    asio::co_spawn(loop_, serve(acceptor_), asio::detached);
+    asio::co_spawn(loop_, serve(acceptor_), rethrow);
     loop_.run();
   }};
 };
@@ -41,13 +43,56 @@ bool echoes(Client& client, const std::string& message) {
   return client.send(message) && client.receive(message.size()) == message;
 }
 
-TEST(echo_server, any_number_of_clients_is_answered_at_the_same_time) {
+TEST(echo_server, every_form_answers_any_number_of_clients) {
   for (const int clients : {1, 2, 400}) {
     const auto result = run("echo_server", {"--clients", std::to_string(clients), "--messages", "3"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    clients connected at the same time: " + std::to_string(clients)));
-    EXPECT_TRUE(result.has_line("ok    answers that are equal to their message: " + std::to_string(3 * clients)));
+    const std::string n = std::to_string(clients), all = std::to_string(3 * clients);
+    EXPECT_TRUE(
+        result.has_line("ok    answers that are equal to their message: [" + all + ", " + all + ", " + all + "]"))
+        << result.text();
+    EXPECT_TRUE(result.has_line("ok    clients served at the same time: [1, " + n + ", " + n + "]")) << result.text();
+    // The threads of each server while all clients are there.
+    EXPECT_EQ(result.captures("^one after another +(\\d+) "), std::vector<std::string>{"1"}) << result.text();
+    EXPECT_EQ(result.captures("^a thread per client +(\\d+) "), std::vector{std::to_string(clients + 1)});
+    EXPECT_EQ(result.captures("^a coroutine per client +(\\d+) "), std::vector<std::string>{"1"}) << result.text();
   }
+}
+
+TEST(echo_server, without_file_descriptors_it_fails_and_says_why) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
+#endif
+  for (const unsigned files : {16U, 40U, 64U, 90U}) {
+    const auto result = run("echo_server", {"--clients", "100", "--messages", "1"}, {.limit = 10s, .max_files = files});
+    EXPECT_FALSE(result.timed_out) << result.text();
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    EXPECT_FALSE(result.err.empty());  // one line, or two if two threads fail at the same time
+    EXPECT_THAT(result.err, testing::Each(testing::HasSubstr("Too many open files"))) << result.text();
+  }
+}
+
+TEST(echo_server, a_server_that_cannot_accept_says_so_instead_of_serving_nobody) {
+  asio::io_context loop(1);
+  tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
+  asio::co_spawn(loop, serve(acceptor), rethrow);
+  rlimit usual = {};
+  getrlimit(RLIMIT_NOFILE, &usual);
+  Client client(acceptor.local_endpoint().port());
+  const rlimit none = {3, usual.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(loop.run(), boost::system::system_error);
+  setrlimit(RLIMIT_NOFILE, &usual);
+}
+
+TEST(echo_server, serving_ends_without_an_error_when_the_acceptor_is_closed) {
+  asio::io_context loop(1);
+  tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
+  asio::co_spawn(loop, serve(acceptor), rethrow);
+  loop.poll();
+  acceptor.close();
+  loop.restart();
+  loop.run();
 }
 
 TEST(echo_server, a_thousand_clients_are_served_in_any_order) {

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 using test_support::run;
 
 std::string results_for(long steps) {
-  std::string text = "ok    results: [";
+  std::string text = "ok    results of the ten jobs: [";
   for (long item = 1; item <= 10; ++item) text += (item > 1 ? ", " : "") + std::to_string(item * steps);
   return text + "]";
 }
@@ -24,11 +24,12 @@ TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
     const auto result = run("executors", {"--workers", workers, "--steps", "1000"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
-    EXPECT_EQ(result.captures("^(.*): [0-9.]+ ms$"),
+    EXPECT_EQ(result.captures("^(.*?) +[0-9.]+ ms +[0-9.]+ x +[0-9.]+ ms$"),
               (std::vector<std::string>{"one after another", workers + " processes", workers + " threads",
-                                        "oneTBB, " + workers + " threads at most"}));
+                                        "oneTBB, " + workers + " threads at most"}))
+        << result.text();
     EXPECT_TRUE(result.has_line(results_for(1000))) << result.text();
-    EXPECT_EQ(result.lines_with("^ok    the same results: yes$").size(), 3U);
+    EXPECT_TRUE(result.has_line("ok    ways with other results: 0")) << result.text();
   }
 }
 
@@ -36,7 +37,7 @@ TEST(executors, the_books_jobs_add_up) {
   const auto result = run("executors");
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line(results_for(10'000'000))) << result.text();
-  EXPECT_EQ(result.lines_with("^ok    the same results: yes$").size(), 3U);
+  EXPECT_TRUE(result.has_line("ok    ways with other results: 0")) << result.text();
 }
 
 TEST(executors, no_workers_are_refused) {

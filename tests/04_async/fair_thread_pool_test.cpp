@@ -2,12 +2,16 @@
 
 #include "04_async/fair_thread_pool/fair_thread_pool.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
@@ -19,18 +23,108 @@ using pools::sleeping_workers;
 using test_support::run;
 using test_support::with_watchdog;
 
-TEST(fair_thread_pool, no_short_task_waits_for_a_long_one_for_any_number_of_workers_and_tasks) {
+TEST(fair_thread_pool, runs_all_tasks_and_none_waits_for_a_long_one_for_any_number_of_workers_and_tasks) {
   for (const int workers : {2, 3, 8}) {
     for (const int tasks : {1, 7, 1'000}) {
       const auto result = run("fair_thread_pool",
                               {"--workers", std::to_string(workers), "--tasks", std::to_string(tasks)}, {.limit = 10s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("ok    short tasks done: " + std::to_string(tasks))) << result.text();
-      EXPECT_TRUE(result.has_line("ok    long tasks done by then: 0")) << result.text();
-      EXPECT_TRUE(result.has_line("ok    long tasks done when the pool was gone: " +
-                                  std::to_string(std::min(tasks, workers - 1))));
+      EXPECT_TRUE(result.has_line("ok    runs in which each task ran once: 6")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    long tasks that had ended when all short ones were done: 0")) << result.text();
     }
   }
+}
+
+TEST(fair_thread_pool, few_wake_ups_are_few) {
+  const auto result = run("fair_thread_pool", {"--workers", "16", "--tasks", "20000"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  const auto few = result.captures("^tasks of +\\d+ us +\\d+ +\\d+ ns +(\\d+) +\\d+ ns$");
+  const auto each = result.captures("^tasks of +\\d+ us +(\\d+) +\\d+ ns +\\d+ +\\d+ ns$");
+  ASSERT_EQ(few.size(), 3U) << result.text();
+  ASSERT_EQ(each.size(), 3U) << result.text();
+  for (const std::string& wake_ups : few) EXPECT_LT(std::stoi(wake_ups), 20'000 / 4) << result.text();
+  for (const std::string& wake_ups : each) EXPECT_LE(std::stoi(wake_ups), 20'000) << result.text();
+}
+
+/// Runs `tasks` small tasks in a pool whose workers all sleep; returns how many it has woken.
+long wake_ups(Wake wake, int workers, int tasks) {
+  FairThreadPool pool(workers, wake);
+  while (pool.sleeping() < workers) std::this_thread::yield();
+  std::latch done(tasks);
+  for (int i = 0; i < tasks; ++i) pool.post([&] { done.count_down(); });
+  done.wait();
+  return pool.wake_ups();
+}
+
+TEST(fair_thread_pool_class, wakes_one_worker_for_one_task) {
+  with_watchdog([] {
+    for (const Wake wake : {Wake::one_per_task, Wake::few}) EXPECT_EQ(wake_ups(wake, 4, 1), 1);
+  });
+}
+
+TEST(fair_thread_pool_class, while_one_is_on_its_way_no_other_is_woken) {
+  with_watchdog([] {
+    // On a busy machine the simple form may wake few as well, but not again and again.
+    long most_of_the_simple_form = 0;
+    for (int round = 0; round < 200 && most_of_the_simple_form < 1'500; ++round) {
+      EXPECT_LT(wake_ups(Wake::few, 16, 5'000), 1'000);
+      most_of_the_simple_form = std::max(most_of_the_simple_form, wake_ups(Wake::one_per_task, 16, 5'000));
+    }
+    EXPECT_GE(most_of_the_simple_form, 1'500);
+  });
+}
+
+TEST(fair_thread_pool_class, of_three_tasks_in_a_row_one_wakes_a_worker_and_in_the_simple_form_each_does) {
+  // All threads on one processor, and no thread is interrupted because another one was woken: so the worker that the
+  // first task has woken is on its way while the other two are posted, but for the rounds in which the time slice ends.
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(sched_getcpu(), &first);
+  const sched_param none = {};
+  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
+  ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+  with_watchdog([] {
+    for (const Wake wake : {Wake::few, Wake::one_per_task}) {
+      FairThreadPool pool(4, wake);
+      int as_expected = 0;
+      for (int round = 0; round < 100; ++round) {
+        while (pool.sleeping() < 4) std::this_thread::yield();
+        const long before = pool.wake_ups();
+        for (int i = 0; i < 3; ++i) pool.post([] {});
+        as_expected += pool.wake_ups() - before == (wake == Wake::few ? 1 : 3);
+      }
+      EXPECT_GT(as_expected, 50);
+    }
+  });
+}
+
+TEST(fair_thread_pool_class, wakes_nobody_if_nobody_sleeps) {
+  with_watchdog([] {
+    for (const Wake wake : {Wake::one_per_task, Wake::few}) {
+      FairThreadPool pool(1, wake);
+      std::latch begun(1), end(1);
+      pool.post([&] {
+        begun.count_down();
+        end.wait();
+      });
+      begun.wait();
+      const long before = pool.wake_ups();
+      EXPECT_EQ(pool.sleeping(), 0);
+      for (int i = 0; i < 1'000; ++i) pool.post([] {});
+      EXPECT_EQ(pool.wake_ups(), before);
+      end.count_down();
+    }
+  });
+}
+
+TEST(fair_thread_pool_class, all_workers_sleep_when_nothing_is_left) {
+  with_watchdog([] {
+    FairThreadPool pool(5);
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 100; ++i) pool.post([] {});
+      while (pool.sleeping() < 5) std::this_thread::yield();
+    }
+  });
 }
 
 TEST(fair_thread_pool_class, all_workers_take_part_and_each_is_used_again) {
@@ -80,12 +174,12 @@ TEST(fair_thread_pool_class, what_a_task_holds_is_given_back_before_the_worker_w
   EXPECT_TRUE(watched.expired());
 }
 
-TEST(fair_thread_pool_class, workers_that_never_look_before_they_sleep_lose_no_task) {
+TEST(fair_thread_pool_class, the_form_that_wakes_one_worker_per_task_loses_no_task) {
   with_watchdog([] {
     for (int round = 0; round < 50; ++round) {
       std::atomic<int> done = 0;
       {
-        FairThreadPool pool(3, 0us);
+        FairThreadPool pool(3, Wake::one_per_task);
         for (int i = 0; i < 100; ++i) pool.post([&] { ++done; });
       }
       ASSERT_EQ(done, 100);

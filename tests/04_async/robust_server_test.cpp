@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/client.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -53,7 +54,11 @@ TEST(robust_server, the_program_holds_whatever_the_options) {
     const auto result = run("robust_server", {"--max-clients", max_clients, "--timeout-ms", "100"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    clients that the full server serves: " + max_clients)) << result.text();
-    EXPECT_EQ(result.lines_with("^ok    ").size(), 5U) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    ").size(), 6U) << result.text();
+    EXPECT_TRUE(result.has_line("stop    a new client: Connection refused")) << result.text();
+    EXPECT_EQ(result.lines_with("^ +a client with answers under way: \\d+ KiB more, then End of file$").size(), 1U);
+    EXPECT_TRUE(result.has_line("        an idle client: End of file")) << result.text();
+    EXPECT_TRUE(result.has_line("        the loop has come to its end")) << result.text();
   }
 }
 
@@ -146,12 +151,90 @@ TEST(robust_server, resets_do_not_hurt_it) {
   while (!echoes(client, "there?")) client = Client(server.port);  // until the server has noticed the resets
 }
 
-TEST(robust_server, ctrl_c_ends_it_at_once) {
+/// Waits until nobody is accepted any more.
+void wait_until_refused(unsigned short port) {
+  EXPECT_TRUE(test_support::eventually([port] {
+    try {
+      return Client(port).is_ended() && false;
+    } catch (const std::system_error&) {
+      return true;
+    }
+  }));
+}
+
+TEST(robust_server, a_signal_ends_it_in_good_order) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
+    Client busy(server.port);
+    std::string message, back;
+    for (int i = 0; i < 3'000'000; ++i) message += static_cast<char>(i * 7 % 251);
+    std::jthread sender([&] { busy.send(message); });  // more than the buffers hold; it ends by an error
+    {
+      Client other(server.port);
+      ASSERT_TRUE(echoes(other, "there?"));
+    }
+    back = busy.receive(100'000);
+    std::this_thread::sleep_for(100ms);
+    server.send_signal(signal);
+    server.read_until("ending");
+    wait_until_refused(server.port);
+    for (std::string part; !(part = busy.receive(1000)).empty();) back += part;
+    EXPECT_TRUE(busy.is_ended());
+    EXPECT_GT(back.size(), 100'000U);
+    EXPECT_TRUE(message.starts_with(back));  // nothing is lost in between
+    busy.end_stream();
+    EXPECT_EQ(server.wait().exit_code, 0) << server.wait().text();
+  }
+}
+
+TEST(robust_server, an_idle_client_sees_the_end_and_one_that_stays_is_closed_after_the_grace) {
   ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
-  Client client(server.port);
-  ASSERT_TRUE(echoes(client, "there?"));
-  server.send_signal(SIGINT);
-  EXPECT_EQ(server.wait().exit_code, -SIGINT);
+  Client idle(server.port), stays(server.port);
+  ASSERT_TRUE(echoes(idle, "there?"));
+  ASSERT_TRUE(echoes(stays, "there?"));
+  server.send_signal(SIGTERM);
+  EXPECT_TRUE(idle.is_ended());
+  EXPECT_TRUE(stays.is_ended());
+  idle.end_stream();
+  EXPECT_EQ(server.wait().exit_code, 0) << server.wait().text();  // though `stays` has not ended its side
+}
+
+TEST(robust_server, without_clients_it_ends_at_once_and_without_waiting_for_the_timeout) {
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
+  server.send_signal(SIGTERM);
+  EXPECT_EQ(server.wait().exit_code, 0) << server.wait().text();
+}
+
+TEST(robust_server, a_second_signal_ends_it_at_once) {
+  ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
+  Client stays(server.port);
+  ASSERT_TRUE(echoes(stays, "there?"));
+  server.send_signal(SIGTERM);
+  server.read_until("ending");
+  server.send_signal(SIGTERM);
+  EXPECT_EQ(server.wait().exit_code, -SIGTERM);
+}
+
+TEST(robust_server, an_orderly_end_waits_for_an_answer_under_way) {
+  asio::io_context loop(1);
+  RobustServer server(loop, 1h, 5);
+  tcp::socket client(loop);
+  client.connect(server.endpoint());
+  bool stopped = false;
+  const auto visit = [&]() -> asio::awaitable<void> {
+    EXPECT_EQ(co_await echoed(client), 1U);
+    const auto executor = co_await asio::this_coro::executor;
+    asio::co_spawn(executor, server.stop(1h), [&](const std::exception_ptr&) { stopped = true; });
+    co_await asio::steady_timer(executor, 50ms).async_wait(asio::deferred);
+    EXPECT_FALSE(stopped);  // the client has not ended its side
+    char byte = 0;
+    const auto [end, count] = co_await client.async_read_some(asio::buffer(&byte, 1), with_error);
+    EXPECT_EQ(end, asio::error::eof);
+    client.close();
+  };
+  asio::co_spawn(loop, visit(), rethrow);
+  loop.run();  // returns: nothing is left to wait for
+  EXPECT_TRUE(stopped);
 }
 
 TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_processor_time) {

@@ -24,11 +24,34 @@ TEST(thread_pool, the_program_holds_for_any_number_of_workers_and_tasks) {
       const auto result =
           run("thread_pool", {"--workers", std::to_string(workers), "--tasks", std::to_string(tasks)}, {.limit = 10s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(
-          result.has_line("ok    sum of the squares: " + std::to_string(tasks * (tasks + 1) * (2 * tasks + 1) / 6)));
+      const std::string sum = std::to_string(tasks * (tasks + 1) * (2 * tasks + 1) / 6);
+      EXPECT_TRUE(result.has_line("ok    sum of the squares: [" + sum + ", " + sum + "]")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    exception that came out of the future: no such number")) << result.text();
       EXPECT_TRUE(result.has_line("ok    tasks run before the pool was gone: 1000")) << result.text();
     }
   }
+}
+
+TEST(thread_pool, the_times_are_those_of_the_runs) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("thread_pool");
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const auto all = result.captures("^a .* (\\d+\\.\\d\\d) ms +\\d+\\.\\d\\d us$");
+  const auto each = result.captures("^a .* \\d+\\.\\d\\d ms +(\\d+\\.\\d\\d) us$");
+  ASSERT_EQ(all.size(), 2U) << result.text();
+  ASSERT_EQ(each.size(), 2U) << result.text();
+  EXPECT_LE(3 * (std::stod(all[0]) + std::stod(all[1])), ms);  // each is the best of three
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(std::stod(all[i]), std::stod(each[i]), 0.02);  // 1,000 squares
+}
+
+TEST(thread_pool_class, no_more_threads_work_than_the_pool_has) {
+  ThreadPool pool(2);
+  std::set<std::thread::id> threads;
+  std::vector<std::future<std::thread::id>> futures;
+  for (int i = 0; i < 200; ++i) futures.push_back(pool.submit([] { return std::this_thread::get_id(); }));
+  for (auto& future : futures) threads.insert(future.get());
+  EXPECT_LE(threads.size(), 2U);
+  EXPECT_EQ(threads.count(std::this_thread::get_id()), 0U);
 }
 
 TEST(thread_pool_class, all_workers_take_part_and_each_is_used_again) {

@@ -51,20 +51,53 @@ TEST(timeouts_and_cancellation_deadline, gives_the_result_and_does_not_wait_for_
   EXPECT_LT(Clock::now() - start, 10min);
 }
 
-TEST(timeouts_and_cancellation_deadline, an_operation_that_fails_is_heard_of_only_as_a_result) {
-  const auto fails = []() -> asio::awaitable<std::string> {
+TEST(timeouts_and_cancellation_deadline, the_error_of_the_work_reaches_the_caller_and_does_not_wait_for_the_limit) {
+  const auto fails = [](Duration after) -> asio::awaitable<std::string> {
+    if (after > Duration::zero()) co_await pause(after);
     throw std::runtime_error("refused");
     co_return "";
   };
-  EXPECT_EQ(run_loop(within(1ms, fails())), std::nullopt);
-  const auto tells = [&]() -> asio::awaitable<std::string> {
+  for (const Duration after : {Duration::zero(), Duration(1ms)}) {
+    const auto start = Clock::now();
     try {
-      co_return co_await fails();
-    } catch (const std::exception& error) {
-      co_return error.what();
+      run_loop(within(1h, fails(after)));
+      FAIL() << "no error";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "refused");
     }
+    EXPECT_LT(Clock::now() - start, 10min);
+  }
+}
+
+TEST(timeouts_and_cancellation_deadline, an_error_after_the_limit_is_not_heard) {
+  const auto fails_when_cancelled = []() -> asio::awaitable<int> {
+    try {
+      co_await pause(1h);
+    } catch (const boost::system::system_error&) {
+      throw std::runtime_error("too late");
+    }
+    co_return 1;
   };
-  EXPECT_EQ(run_loop(within(1h, tells())), "refused");
+  EXPECT_EQ(run_loop(within(1ms, fails_when_cancelled())), std::nullopt);
+}
+
+TEST(timeouts_and_cancellation_deadline, whoever_is_cancelled_from_outside_ends_with_operation_aborted) {
+  std::vector<int> ended;
+  asio::io_context loop(1);
+  asio::cancellation_signal stop;
+  auto result = asio::co_spawn(loop, within(1h, descend(ended, 1, 3)),
+                               asio::bind_cancellation_slot(stop.slot(), asio::use_future));
+  loop.poll();
+  stop.emit(asio::cancellation_type::terminal);
+  loop.restart();
+  loop.run();
+  EXPECT_EQ(ended, (std::vector<int>{3, 2, 1}));
+  try {
+    result.get();
+    FAIL() << "not cancelled";
+  } catch (const boost::system::system_error& error) {
+    EXPECT_EQ(error.code(), asio::error::operation_aborted);
+  }
 }
 
 TEST(timeouts_and_cancellation_deadline, comes_after_a_part_that_is_shielded) {
@@ -120,16 +153,26 @@ TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothin
   for (const std::string unit_ms : {"1", "5"}) {
     const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", unit_ms});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    with enough time: ABC")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    with too little time for A: nothing")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    answers: [\"ABC\", \"nothing\", \"nothing\", \"nothing\", \"refused\"]"))
+        << result.text();
+    // What is abandoned keeps a connection and a buffer.
+    EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [0, 2, 0, 0, 0]")) << result.text();
     // A is the longest and the first, and yet C ends first.
     EXPECT_EQ(result.captures("^      (.*)$"),
               (std::vector<std::string>{"C is done", "gave back buffer C", "gave back connection C", "B is done",
                                         "gave back buffer B", "gave back connection B", "gave back buffer A",
                                         "gave back connection A"}));
-    EXPECT_TRUE(result.has_line("ok    things still held: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << result.text();
   }
+}
+
+TEST(timeouts_and_cancellation, the_caller_goes_on_at_the_limit_and_not_before) {
+  const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", "2"});
+  std::vector<double> ms;
+  for (const std::string& time : result.captures(" (\\d+\\.\\d) ms +\\d+$")) ms.push_back(std::stod(time));
+  ASSERT_EQ(ms.size(), 5U) << result.text();
+  for (const int row : {1, 2, 3}) EXPECT_GE(ms[row], 60) << result.text();  // by a timer, which is never early
 }
 
 TEST(timeouts_and_cancellation, ctrl_c_ends_it_at_once) {

@@ -1,9 +1,9 @@
 // Async futures
 //
-// Two coroutines compute, sleep, and put their results into futures. A callback that was added to both futures
-// beforehand prints each result when it is there. The coroutine that sleeps for a shorter time is printed first,
-// whoever began first. At the end, a coroutine awaits a future that fails and one that is cancelled. std::future has no
-// callbacks, since it is made for a thread that waits. So future.hpp has one for an event loop.
+// Two coroutines compute, sleep, and put their results into futures. First a coroutine asks for the two results in the
+// order in which the futures were made: a result that is there already has to wait for the other one. Then a callback
+// on each future takes its result as soon as it is there. The program prints when each result was taken, and then how a
+// future delivers an error and a cancellation. std::future has no callbacks, so future.hpp has one for an event loop.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/04_async chapters/04_async/async_futures/async_futures.cpp common/cookbook/*.cpp -lfmt -pthread -o async_futures
 // Run:     async_futures [--sum N] [--factorial N] [--second-ms N]
@@ -24,18 +24,79 @@ namespace asio = boost::asio;
 
 namespace {
 
-asio::awaitable<void> sum(LoopTime& time, double delay, long n, Future<std::string> future) {
+using Text = Future<std::string>;
+
+asio::awaitable<void> sum(LoopTime& time, double delay, long n, Text future) {
   long total = 0;
   for (long i = 1; i <= n; ++i) total += i;
   co_await time.sleep(delay);
   future.set_result(fmt::format("first coroutine (sum of N integers) result = {}", total));
 }
 
-asio::awaitable<void> factorial(LoopTime& time, double delay, long n, Future<std::string> future) {
+asio::awaitable<void> factorial(LoopTime& time, double delay, long n, Text future) {
   long product = 1;
   for (long i = 2; i <= n; ++i) product *= i;
   co_await time.sleep(delay);
   future.set_result(fmt::format("second coroutine (factorial) result = {}", product));
+}
+
+/// What becomes of an exception that ends a coroutine: it leaves the loop's run(). (asio::detached would drop it.)
+void rethrow(std::exception_ptr error) {
+  if (error) std::rethrow_exception(error);
+}
+
+struct Numbers {
+  long sum_to, factorial_of;
+  std::chrono::milliseconds second;
+};
+
+/// Lets both coroutines run, with a delay each. Returns when each result was taken, in seconds.
+std::vector<double> run_both(const Numbers& numbers, double first_delay, double second_delay, bool by_callbacks) {
+  asio::io_context loop(1);  // 1: only one thread runs it
+  LoopTime time(loop, numbers.second);
+  Text first(loop), second(loop);
+  std::vector<double> taken_at;
+  const auto take = [&](const std::string& result) {
+    taken_at.push_back(time.now());
+    cookbook::println("{:>4} s: {}", time.now(), result);
+  };
+  const auto ask_in_order = [&]() -> asio::awaitable<void> {
+    take(co_await first.wait());
+    take(co_await second.wait());  // it may have been there for long
+  };
+  if (by_callbacks) {
+    for (Text* future : {&first, &second}) {
+      future->add_done_callback([&](const Text& done) { take(done.result()); });
+    }
+  } else {
+    asio::co_spawn(loop, ask_in_order(), rethrow);
+  }
+  asio::co_spawn(loop, sum(time, first_delay, numbers.sum_to, first), rethrow);
+  asio::co_spawn(loop, factorial(time, second_delay, numbers.factorial_of, second), rethrow);
+  time.run();
+  return taken_at;
+}
+
+/// What a coroutine learns that waits for a future which fails, and for one which is cancelled.
+std::vector<std::string> errors_heard() {
+  asio::io_context loop(1);
+  Future<int> failed(loop), dropped(loop);
+  std::vector<std::string> heard;
+  const auto wait_for_both = [&]() -> asio::awaitable<void> {
+    for (const Future<int>& future : {failed, dropped}) {
+      try {
+        co_await future.wait();
+      } catch (const std::exception& error) {
+        heard.emplace_back(error.what());
+      }
+    }
+  };
+  asio::co_spawn(loop, wait_for_both(), rethrow);
+  loop.poll();  // the coroutine begins, and waits
+  failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
+  dropped.cancel();
+  loop.run();
+  return heard;
 }
 
 }  // namespace
@@ -48,45 +109,18 @@ int main(int argc, char** argv) {
   options.add("factorial", m, "the second computes the factorial of this; 21! does not fit into 64 bits", 0, 20);
   options.add("second-ms", second_ms, "milliseconds that stand for a second; 0: a virtual clock", 0, 10'000);
   options.parse(argc, argv);
+  const Numbers numbers = {n, m, std::chrono::milliseconds(second_ms)};
+
+  cookbook::println("delays of 4 s and 3 s, asked for in the order of creation");
+  const std::vector<double> in_order = run_both(numbers, 4, 3, false);
+  cookbook::println("delays of 4 s and 3 s, a callback on each");
+  const std::vector<double> on_completion = run_both(numbers, 4, 3, true);
+  cookbook::println("delays of 3 s and 4 s, a callback on each");
+  const std::vector<double> swapped = run_both(numbers, 3, 4, true);
 
   cookbook::Checks checks;
-  for (const auto& [first_delay, second_delay] : {std::pair(3.0, 4.0), std::pair(4.0, 3.0)}) {
-    asio::io_context loop(1);  // 1: only one thread runs it
-    LoopTime time(loop, std::chrono::milliseconds(second_ms));
-    Future<std::string> sum_future(loop), factorial_future(loop);
-
-    std::string order;
-    const auto print = [&](const Future<std::string>& future) {
-      cookbook::println("{}", future.result());
-      order += (order.empty() ? "" : ", ") + future.result().substr(0, future.result().find(' '));
-    };
-    sum_future.add_done_callback(print);
-    factorial_future.add_done_callback(print);
-    asio::co_spawn(loop, sum(time, first_delay, n, sum_future), asio::detached);
-    asio::co_spawn(loop, factorial(time, second_delay, m, factorial_future), asio::detached);
-    time.run();
-    checks.equal(fmt::format("order with delays of {} s and {} s", first_delay, second_delay), order,
-                 first_delay < second_delay ? "first, second" : "second, first");
-    checks.equal("seconds until both are done", time.now(), 4.0);
-  }
-
-  asio::io_context loop(1);
-  Future<int> failed(loop), dropped(loop);
-  std::string heard;
-  const auto wait_for_both = [&]() -> asio::awaitable<void> {
-    for (const Future<int>& future : {failed, dropped}) {
-      try {
-        co_await future.wait();
-      } catch (const std::exception& error) {
-        heard += (heard.empty() ? "" : ", ") + std::string(error.what());
-      }
-    }
-  };
-  asio::co_spawn(loop, wait_for_both(), asio::detached);
-  loop.poll();  // the coroutine begins, and waits
-  failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
-  dropped.cancel();
-  loop.run();
-  checks.equal("a coroutine that waited has caught", heard, "no such file, the future was cancelled");
+  checks.equal("seconds at which results were taken", std::vector{in_order, on_completion, swapped},
+               {{4, 4}, {3, 4}, {3, 4}});
+  checks.equal("a coroutine that waited has caught", errors_heard(), {"no such file", "the future was cancelled"});
   return checks.exit_code();
 }

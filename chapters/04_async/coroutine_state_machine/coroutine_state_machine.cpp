@@ -1,9 +1,9 @@
 // State machine of coroutines
 //
 // A machine has five states, and each state is a coroutine: a function that can stop in the middle, here to sleep for a
-// second, and go on later where it was. A state reads a bit, and returns the state that comes next. A short loop awaits
-// one state after another, so only one of them exists at a time, however long the path is. (A state that awaits the
-// next one itself would have to wait until the whole rest of the path has ended.)
+// second, and go on later where it was. Two machines, A and B, run in one thread: while a state of A sleeps, B goes on.
+// Then one machine goes along paths of three lengths, in two forms: states that return the next one to a loop, and
+// states that await the next one themselves. The program prints how many states exist at a time, and their memory.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/04_async chapters/04_async/coroutine_state_machine/coroutine_state_machine.cpp common/cookbook/*.cpp -lfmt -pthread -o coroutine_state_machine
 // Run:     coroutine_state_machine [--bits BITS] [--second-ms N] [--laps N]
@@ -23,9 +23,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The machine as a table, without coroutines: from a state, by bit 0 and by bit 1, to the next state.
-constexpr State next_state[][2] = {{two, one}, {three, two}, {one, three}, {one, end}};
-
 /// Whether these bits lead from the first state to the last one, and none is left over.
 bool is_path(const std::string& bits) {
   State here = start;
@@ -36,23 +33,44 @@ bool is_path(const std::string& bits) {
   return here == end;
 }
 
-void print(const std::string& line) { cookbook::println("{}", line); }
-void print_nothing(const std::string&) {}
+std::function<int()> reader_of(std::string bits) {
+  return [bits = std::move(bits), next = std::size_t{0}]() mutable { return bits.at(next++) - '0'; };
+}
 
-struct Outcome {
-  double seconds;
-  int max_alive;  // states that existed at the same time
-};
-
-/// Runs a machine on a loop of its own. Throws what the machine has thrown.
-Outcome run_machine(const std::string& bits, void (*print_line)(const std::string&), std::chrono::milliseconds second) {
+/// Runs two machines on one loop, and prints what they do. Returns after how many seconds both were at the end.
+double run_two_machines(const std::string& bits, std::chrono::milliseconds second) {
   asio::io_context loop;
   LoopTime time(loop, second);
-  Machine machine{[&, next = 0]() mutable { return bits.at(next++) - '0'; }, print_line, time};
-  std::future<void> ended = asio::co_spawn(loop, run(machine), asio::use_future);
+  const auto print_as = [&](char name) {
+    return [&time, name](const std::string& line) { cookbook::println("{:>3} s  {}  {}", time.now(), name, line); };
+  };
+  Machine a{reader_of(bits), print_as('A'), time}, b{reader_of("011"), print_as('B'), time};
+  std::future<void> a_ended = asio::co_spawn(loop, run(a), asio::use_future);
+  std::future<void> b_ended = asio::co_spawn(loop, run(b), asio::use_future);
+  time.run();
+  a_ended.get();  // throws what the machine has thrown
+  b_ended.get();
+  return time.now();
+}
+
+struct Use {
+  int states;  ///< that existed at the same time
+  double kib;  ///< of memory that the path needed
+};
+
+/// Sends a machine to and fro between States 1 and 2, `laps` times, on a clock for which nobody waits.
+template <typename Form>
+Use path_of(int laps, Form form) {
+  std::string bits = "1";
+  for (int i = 0; i < laps; ++i) bits += "10";
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  Machine machine{reader_of(bits + "01"), [](const std::string&) {}, time};
+  const std::size_t before = bytes_in_use();
+  std::future<void> ended = asio::co_spawn(loop, form(machine), asio::use_future);
   time.run();
   ended.get();
-  return {time.now(), machine.max_alive};
+  return {machine.max_alive, static_cast<double>(machine.max_bytes - before) / 1024};
 }
 
 }  // namespace
@@ -60,25 +78,35 @@ Outcome run_machine(const std::string& bits, void (*print_line)(const std::strin
 int main(int argc, char** argv) {
   std::string bits = "1001101000111";
   int second_ms = 20, laps = 50'000;
-  cookbook::Options options("A state machine whose states are coroutines");
-  options.add("bits", bits, "what the machine reads, such as 101");
+  cookbook::Options options("State machines whose states are coroutines");
+  options.add("bits", bits, "what machine A reads, such as 101; machine B reads 011");
   options.add("second-ms", second_ms, "milliseconds that a second takes; 0: nobody waits", 0, 10'000);
-  options.add("laps", laps, "times that the long path goes from State 1 to State 2 and back", 0, 1'000'000);
+  options.add("laps", laps, "times that the longest path goes from State 1 to State 2 and back", 0, 1'000'000);
   options.parse(argc, argv);
   if (!is_path(bits)) {
     cookbook::print_error("--bits " + bits + ": no path from Start State to End State; 101 is one");
     return 2;
   }
-  std::string long_path = "1";
-  for (int i = 0; i < laps; ++i) long_path += "10";
-  long_path += "01";
+
+  const double seconds = run_two_machines(bits, std::chrono::milliseconds(second_ms));
+
+  std::vector<int> returning, awaiting, expected;
+  cookbook::println("              a state returns the next   a state awaits the next");
+  cookbook::println("transitions       states       memory       states       memory");
+  for (const int so_many : {laps / 100, laps / 10, laps}) {
+    const Use use = path_of(so_many, run);
+    const Use naive = path_of(so_many, [](Machine& machine) { return state_that_awaits_the_next(machine, start); });
+    const int transitions = 2 * so_many + 3;
+    cookbook::println("{:>11}{:13}{:9.1f} KiB{:13}{:9.1f} KiB", transitions, use.states, use.kib, naive.states,
+                      naive.kib);
+    returning.push_back(use.states);
+    awaiting.push_back(naive.states);
+    expected.push_back(transitions + 1);
+  }
 
   cookbook::Checks checks;
-  const Outcome first = run_machine(bits, print, std::chrono::milliseconds(second_ms));
-  checks.equal("seconds, one for each bit", first.seconds, static_cast<double>(bits.size()));
-  checks.equal("states that existed at the same time", first.max_alive, 1);
-  const Outcome second = run_machine(long_path, print_nothing, std::chrono::milliseconds(0));
-  checks.equal("seconds of a long path, on a clock for which nobody waits", second.seconds, 2.0 * laps + 3);
-  checks.equal("states that existed at the same time on the long path", second.max_alive, 1);
+  checks.equal("seconds until both machines were at their end", seconds, static_cast<double>(bits.size()));
+  checks.equal("states at the same time, if each returns the next one", returning, {1, 1, 1});
+  checks.equal("states at the same time, if each awaits the next one", awaiting, expected);
   return checks.exit_code();
 }

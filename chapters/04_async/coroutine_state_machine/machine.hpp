@@ -1,9 +1,12 @@
 /// A machine of five states, each of which is a coroutine.
 #pragma once
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/asio.hpp>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -13,6 +16,15 @@
 enum State { start, one, two, three, end };
 constexpr std::array state_names = {"Start State", "State 1", "State 2", "State 3", "End State"};
 
+/// The machine as a table: from a state, by bit 0 and by bit 1, to the next state.
+constexpr State next_state[][2] = {{two, one}, {three, two}, {one, three}, {one, end}};
+
+/// Bytes that malloc() has given away and not got back. (A sanitizer has a malloc() of its own, and this is 0.)
+inline std::size_t bytes_in_use() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 /// What the coroutines of one machine have in common.
 struct Machine {
   std::function<int()> next_bit;                  // the input
@@ -20,11 +32,15 @@ struct Machine {
   LoopTime& time;
   int bit = 0;                   // the last one that was read
   int alive = 0, max_alive = 0;  // coroutines of states that exist now, and that existed at most
+  std::size_t max_bytes = 0;     // on the heap of this process, when a state began
 };
 
 /// A local variable of each state, which counts the coroutine while it exists.
 struct Alive {
-  explicit Alive(Machine& m) : machine(m) { machine.max_alive = std::max(machine.max_alive, ++machine.alive); }
+  explicit Alive(Machine& m) : machine(m) {
+    machine.max_alive = std::max(machine.max_alive, ++machine.alive);
+    machine.max_bytes = std::max(machine.max_bytes, bytes_in_use());
+  }
   Alive(const Alive&) = delete;
   Alive& operator=(const Alive&) = delete;
   ~Alive() { --machine.alive; }
@@ -83,4 +99,13 @@ inline boost::asio::awaitable<void> run(Machine& machine) {
     here = next;
   }
   co_await end_state(machine);
+}
+
+/// The naive form, to compare with: any state, which awaits the next one itself instead of returning it.
+inline boost::asio::awaitable<void> state_that_awaits_the_next(Machine& machine, State here) {
+  const Alive alive(machine);
+  if (here == end) co_return;
+  machine.bit = machine.next_bit();
+  co_await machine.time.sleep(1);
+  co_await state_that_awaits_the_next(machine, next_state[here][machine.bit]);
 }

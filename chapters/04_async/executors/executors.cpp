@@ -1,9 +1,9 @@
 // Executors
 //
 // Ten jobs that only count, done in four ways: one after another, by a pool of processes, by a pool of threads, and by
-// oneTBB's threads. The job is the same function each time; only how it is handed in differs. All ways give the same
-// results. If several cores are free, all but the first take less time, threads as well as processes. In Python, whose
-// interpreter lock lets one thread compute at a time, threads gain nothing here.
+// oneTBB's threads. The job is the same function each time; only how it is handed in differs. With free cores all pools
+// are faster, threads as well as processes. The last column has the same jobs without a step to count: it is what the
+// pools themselves cost.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/executors/executors.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o executors
 // Run:     executors [--workers N] [--steps N]
@@ -49,7 +49,7 @@ long count(int item, long steps) {
   return counted * item;
 }
 
-Results one_after_another(long steps) {
+Results one_after_another(int, long steps) {
   Results results;
   for (int i = 0; i < jobs; ++i) results[i] = count(i + 1, steps);
   return results;
@@ -100,6 +100,25 @@ Results by_processes(int workers, long steps) {
   return results;
 }
 
+/// A way to have the ten jobs done, with its times: the best of three runs.
+struct Form {
+  std::string name;
+  Results (*run)(int workers, long steps);
+  Results results = {};
+  double counting_ms = 1e9, empty_ms = 1e9;
+
+  void measure(int workers, long steps) {
+    for (int i = 0; i < 3; ++i) {
+      for (double* best : {&counting_ms, &empty_ms}) {
+        const cookbook::Stopwatch watch;
+        const Results done = run(workers, best == &counting_ms ? steps : 0);
+        *best = std::min(*best, watch.seconds() * 1e3);
+        if (best == &counting_ms) results = done;
+      }
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,22 +129,25 @@ int main(int argc, char** argv) {
   options.add("steps", steps, "steps that each job counts", 0, 1'000'000'000);
   options.parse(argc, argv);
 
-  std::vector<long> expected;
-  for (int item = 1; item <= jobs; ++item) expected.push_back(item * steps);
-  const auto timed = [&](const std::string& way, auto run) {
-    const cookbook::Stopwatch watch;
-    const Results results = run();
-    cookbook::println("{}: {:.1f} ms", way, watch.seconds() * 1e3);
-    return std::vector(results.begin(), results.end());
-  };
+  std::vector<Form> forms = {{"one after another", one_after_another},
+                             // Before any thread exists, since fork() copies only the thread that calls it.
+                             {fmt::format("{} processes", workers), by_processes},
+                             {fmt::format("{} threads", workers), by_threads},
+                             {fmt::format("oneTBB, {} threads at most", workers), by_tbb}};
+  for (Form& form : forms) form.measure(workers, steps);
+
+  Results expected;
+  for (int i = 0; i < jobs; ++i) expected[i] = (i + 1) * steps;
+  int different = 0;
+  cookbook::println("                            jobs that count   times as fast   jobs of no steps");
+  for (const Form& form : forms) {
+    cookbook::println("{:<26}{:14.1f} ms{:14.1f} x{:16.3f} ms", form.name, form.counting_ms,
+                      forms[0].counting_ms / form.counting_ms, form.empty_ms);
+    different += form.results != expected;
+  }
   cookbook::Checks checks;
-  checks.equal("results", timed("one after another", [&] { return one_after_another(steps); }), expected);
-  // The processes come before any other thread exists, since fork() copies only the thread that calls it.
-  checks.that("the same results",
-              timed(fmt::format("{} processes", workers), [&] { return by_processes(workers, steps); }) == expected);
-  checks.that("the same results",
-              timed(fmt::format("{} threads", workers), [&] { return by_threads(workers, steps); }) == expected);
-  checks.that("the same results", timed(fmt::format("oneTBB, {} threads at most", workers),
-                                        [&] { return by_tbb(workers, steps); }) == expected);
+  checks.equal("results of the ten jobs", std::vector(forms[2].results.begin(), forms[2].results.end()),
+               std::vector(expected.begin(), expected.end()));
+  checks.equal("ways with other results", different, 0);
   return checks.exit_code();
 }

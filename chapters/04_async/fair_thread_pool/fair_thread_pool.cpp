@@ -1,9 +1,9 @@
 // Fair thread pool
 //
-// A pool with one queue locks a mutex each time that a worker takes a task. This pool takes many tasks under one lock.
-// They must not all go to one worker: a short task would wait behind a long one, although another worker has nothing to
-// do. So the workers share what was taken, and each takes one task at a time from it, by an atomic addition. The class
-// is in fair_thread_pool.hpp; here long tasks keep all workers but one busy, and that one runs all short tasks.
+// A pool gets many small tasks. In the simple form each task that is handed in wakes a worker. That costs more than the
+// task, and often the worker finds nothing, since another one has been faster. If only as many are woken as needed, the
+// same tasks take fewer wake-ups and less time. The program counts and times both forms. Then long tasks occupy all
+// workers but one, and that one runs all short tasks. The pool is in fair_thread_pool.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/fair_thread_pool/fair_thread_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o fair_thread_pool
 // Run:     fair_thread_pool [--workers N] [--tasks N]
@@ -11,45 +11,99 @@
 #include "fair_thread_pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <latch>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 
-int main(int argc, char** argv) {
-  int workers = 3, tasks = 1'000;
-  cookbook::Options options("A pool that takes many tasks under one lock, and stays fair");
-  options.add("workers", workers, "threads of the pool", 2, 64);
-  options.add("tasks", tasks, "short tasks to run", 1, 100'000);
-  options.parse(argc, argv);
+namespace {
 
-  cookbook::Checks checks;
-  std::atomic<int> long_done = 0, short_done = 0;
-  {
-    FairThreadPool pool(workers);
-    std::latch all_posted(1), all_short_done(tasks), end(1);
+/// What a task does: it computes for so many microseconds.
+void compute_for(int us) {
+  const cookbook::Stopwatch watch;
+  while (watch.seconds() < us * 1e-6) continue;
+}
 
-    // Keeps the workers busy until all tasks are there. So these become one batch, or two if a worker starts late.
-    for (int i = 0; i < workers; ++i) pool.post([&] { all_posted.wait(); });
-    for (int i = 0; i < tasks; ++i) {
-      if (i < workers - 1) {  // a long task for each worker but one, and behind it a short one
-        pool.post([&] {
-          end.wait();
-          ++long_done;
-        });
-      }
-      pool.post([&] {
-        ++short_done;
-        all_short_done.count_down();
+struct Result {
+  double ns_per_task;
+  long wake_ups, tasks_run;
+};
+
+void wait_until_all_sleep(const FairThreadPool& pool, int workers) {
+  while (pool.sleeping() < workers) std::this_thread::yield();
+}
+
+/// Hands in the tasks from this thread, and waits until all have run. The median of three runs.
+Result run(Wake wake, int workers, int tasks, int us) {
+  std::array<Result, 3> results;
+  FairThreadPool pool(workers, wake);
+  wait_until_all_sleep(pool, workers);
+  for (Result& result : results) {
+    const long wake_ups_before = pool.wake_ups();
+    std::atomic<long> tasks_run = 0;
+    std::latch all_done(tasks);
+    const cookbook::Stopwatch watch;
+    for (int task = 0; task < tasks; ++task) {
+      pool.post([&, us] {
+        if (us > 0) compute_for(us);
+        ++tasks_run;
+        all_done.count_down();
       });
     }
-    all_posted.count_down();
-    all_short_done.wait();  // for ever, if a short task waited behind a long one
-    checks.equal("short tasks done", short_done.load(), tasks);
-    checks.equal("long tasks done by then", long_done.load(), 0);
-    end.count_down();
-  }  // the pool's destructor waits for all tasks
-  checks.equal("long tasks done when the pool was gone", long_done.load(), std::min(tasks, workers - 1));
+    all_done.wait();
+    result = {watch.seconds() / tasks * 1e9, pool.wake_ups() - wake_ups_before, tasks_run};
+    wait_until_all_sleep(pool, workers);
+  }
+  std::sort(results.begin(), results.end(), [](auto& a, auto& b) { return a.ns_per_task < b.ns_per_task; });
+  return results[1];
+}
+
+/// Long tasks occupy all workers but one; behind each of them is a short one. Returns how many long tasks had ended
+/// when all short ones were done.
+int long_tasks_done_when_all_short_ones_were(int workers, int tasks) {
+  std::atomic<int> long_done = 0;
+  std::latch all_short_done(tasks), end(1);
+  FairThreadPool pool(workers);
+  wait_until_all_sleep(pool, workers);
+  for (int i = 0; i < tasks; ++i) {
+    if (i < workers - 1) {
+      pool.post([&] {
+        end.wait();
+        ++long_done;
+      });
+    }
+    pool.post([&] { all_short_done.count_down(); });
+  }
+  all_short_done.wait();  // for ever, if a short task waited behind a long one
+  const int ended = long_done;
+  end.count_down();
+  return ended;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int workers = 16, tasks = 10'000;
+  cookbook::Options options("A pool that wakes few workers, and stays fair");
+  options.add("workers", workers, "threads of the pool", 2, 64);
+  options.add("tasks", tasks, "tasks to run", 1, 1'000'000);
+  options.parse(argc, argv);
+
+  cookbook::println("{:>7} tasks              one woken per task          few woken", tasks);
+  cookbook::println("for {:>2} workers          wake-ups   per task    wake-ups   per task", workers);
+  long run_all = 0;
+  for (const int us : {0, 1, 10}) {
+    const Result each = run(Wake::one_per_task, workers, tasks, us), few = run(Wake::few, workers, tasks, us);
+    cookbook::println("tasks of {:>2} us {:>18}{:8.0f} ns{:12}{:8.0f} ns", us, each.wake_ups, each.ns_per_task,
+                      few.wake_ups, few.ns_per_task);
+    run_all += (each.tasks_run == tasks) + (few.tasks_run == tasks);
+  }
+  cookbook::Checks checks;
+  checks.equal("runs in which each task ran once", run_all, 6L);
+  checks.equal("long tasks that had ended when all short ones were done",
+               long_tasks_done_when_all_short_ones_were(workers, tasks), 0);
   return checks.exit_code();
 }

@@ -1,28 +1,27 @@
-/// A pool of threads for many small tasks.
+/// A pool of threads for many small tasks: it wakes as few workers as possible.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
-/// Runs tasks in threads, as a pool with one queue does. But one lock serves all tasks that have been posted since the
-/// last lock, and yet no task waits behind a long one while a worker is idle.
+/// Which sleeping workers a pool wakes: one for each task, or one only if no other is on its way to the queue.
+enum class Wake { one_per_task, few };
+
+/// Runs tasks in threads. All workers take their tasks from one queue, one at a time, so no task waits while a worker
+/// has nothing to do.
 class FairThreadPool {
  public:
   using Task = std::function<void()>;
-  using Clock = std::chrono::steady_clock;
 
-  /// Starts the workers. Each looks for tasks for the time `look` before it sleeps. Throws std::invalid_argument if
-  /// there are no workers: no task would ever run.
-  explicit FairThreadPool(int workers, std::chrono::microseconds look = std::chrono::microseconds(30)) : look_(look) {
+  /// Starts the workers. Throws std::invalid_argument if there are none: no task would ever run.
+  explicit FairThreadPool(int workers, Wake wake = Wake::few) : wake_(wake) {
     if (workers < 1) throw std::invalid_argument("FairThreadPool: at least one worker is needed");
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
   }
@@ -33,63 +32,72 @@ class FairThreadPool {
       std::scoped_lock lock(mutex_);
       closed_ = true;
     }
-    changed_.notify_all();
+    woken_.notify_all();
   }  // here the destructors of the workers wait for their ends
 
   /// Hands in a task, and returns at once. An exception that leaves the task ends the program.
   void post(Task task) {
+    bool wake = false;
     {
       std::scoped_lock lock(mutex_);
-      if (posted_.empty()) some_posted_ = true;
-      posted_.push_back(std::move(task));
+      tasks_.push_back(std::move(task));
+      wake = must_wake();
     }
-    changed_.notify_one();
+    if (wake) woken_.notify_one();
+  }
+
+  /// How many sleeping workers have been woken so far.
+  long wake_ups() const {
+    std::scoped_lock lock(mutex_);
+    return wake_ups_;
+  }
+
+  /// How many workers sleep, and were not woken.
+  int sleeping() const {
+    std::scoped_lock lock(mutex_);
+    return sleeping_;
   }
 
  private:
-  /// Tasks that the workers share. Whoever increments `next` gets a number, and runs the task with this number.
-  struct Batch {
-    std::vector<Task> tasks;
-    std::atomic<std::size_t> next = 0;
-  };
+  /// Whether the caller, who holds the lock, has to wake a worker.
+  bool must_wake() {
+    if (tasks_.empty() || sleeping_ == 0) return false;
+    if (wake_ == Wake::few && on_the_way_ > 0) return false;  // that one will come, and wake the next if need be
+    --sleeping_;
+    ++on_the_way_;
+    ++wake_ups_;
+    return true;
+  }
 
-  /// What each worker does: take one task after another from a batch, and go on with the next batch.
+  /// What each worker does: take the oldest task, run it, and so on.
   void work() {
-    std::shared_ptr<Batch> batch;
-    while ((batch = batch_after(batch))) {
-      for (std::size_t n; (n = batch->next++) < batch->tasks.size();) {
-        const Task task = std::move(batch->tasks[n]);
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (!tasks_.empty()) {
+        Task task = std::move(tasks_.front());
+        tasks_.pop_front();
+        const bool wake = wake_ == Wake::few && must_wake();  // more is there than this worker takes
+        lock.unlock();
+        if (wake) woken_.notify_one();
         task();
+        task = nullptr;  // gives back what the task holds, while no lock is held
+        lock.lock();
+      } else if (closed_) {
+        return;
+      } else {
+        ++sleeping_;
+        woken_.wait(lock, [&] { return on_the_way_ > 0 || closed_; });
+        if (on_the_way_ > 0) --on_the_way_;  // it has arrived
       }
     }
   }
 
-  /// Waits for the batch that comes after `used_up`. Returns nothing once the pool is closed and no task is left.
-  std::shared_ptr<Batch> batch_after(const std::shared_ptr<Batch>& used_up) {
-    look_for_tasks();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return closed_ || batch_ != used_up || !posted_.empty(); });
-    if (batch_ != used_up) return batch_;  // another worker has made it
-    if (posted_.empty()) return nullptr;
-    batch_ = std::make_shared<Batch>();
-    batch_->tasks.swap(posted_);
-    some_posted_ = false;
-    return batch_;
-  }
-
-  /// Saves time only: to sleep and to be woken takes longer than many small tasks. So an idle worker looks for new
-  /// tasks for a while, without a lock, before it sleeps.
-  void look_for_tasks() const {
-    const Clock::time_point end = Clock::now() + look_;
-    while (!some_posted_ && Clock::now() < end) continue;
-  }
-
-  const Clock::duration look_;
-  std::mutex mutex_;  // for posted_, batch_ and closed_
-  std::condition_variable changed_;
-  std::vector<Task> posted_;      // since the last batch was made
-  std::shared_ptr<Batch> batch_;  // the last one that was made
+  const Wake wake_;
+  mutable std::mutex mutex_;       // for all that follows
+  std::condition_variable woken_;  // on_the_way_ has grown, or the pool is closed
+  std::deque<Task> tasks_;
+  int sleeping_ = 0, on_the_way_ = 0;  // workers that nobody has woken; that were woken, and hold no lock yet
+  long wake_ups_ = 0;
   bool closed_ = false;
-  alignas(64) std::atomic<bool> some_posted_ = false;  // on a cache line of its own, because idle workers look at it
   std::vector<std::jthread> workers_;  // the last member, so it is destroyed first, while the others still exist
 };

@@ -1,16 +1,10 @@
-// Fair thread pool, measured: the cost of a task that does next to nothing
+// Fair thread pool, measured: what a task costs beside its own work, with one thread that hands in tasks and with four
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/04_async chapters/04_async/fair_thread_pool/fair_thread_pool_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o fair_thread_pool_bench
-// Run:     fair_thread_pool_bench [--tasks N] [--rounds N]
+// Run:     fair_thread_pool_bench [--workers N] [--tasks N] [--rounds N]
 
-#include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "fair_thread_pool.hpp"
@@ -18,71 +12,85 @@
 
 namespace {
 
-/// A pool with one queue, for which each task is locked twice: when it is handed in, and when it is taken.
-class PlainPool {
- public:
-  explicit PlainPool(int workers) {
-    for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
-  }
-
-  ~PlainPool() {
-    {
-      std::scoped_lock lock(mutex_);
-      closed_ = true;
-    }
-    changed_.notify_all();
-  }
-
-  void post(std::function<void()> task) {
-    {
-      std::scoped_lock lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-  }
-
- private:
-  void work() {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return closed_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool closed_ = false;
-  std::vector<std::jthread> workers_;
+/// A job: `callers` threads hand in `tasks` tasks in all, each of which computes for `us` microseconds.
+struct Job {
+  int workers, callers, tasks, us;
 };
 
-void by_plain_pool(int workers, int tasks, Count& count) {
-  PlainPool pool(workers);
-  for (int i = 0; i < tasks; ++i) pool.post([&] { count.one(); });
-}  // the destructor waits for them
-
-void by_fair_pool(int workers, int tasks, Count& count) {
-  FairThreadPool pool(workers);
-  for (int i = 0; i < tasks; ++i) pool.post([&] { count.one(); });
+void compute_for(int us) {
+  const cookbook::Stopwatch watch;
+  while (watch.seconds() < us * 1e-6) continue;
 }
 
-void by_sleepy_pool(int workers, int tasks, Count& count) {
-  FairThreadPool pool(workers, std::chrono::microseconds(0));  // an idle worker sleeps at once
-  for (int i = 0; i < tasks; ++i) pool.post([&] { count.one(); });
+/// Calls post(task) for all tasks, from as many threads as the job has callers.
+void hand_in(const Job& job, Count& count, const std::function<void(std::function<void()>)>& post) {
+  const auto hand_in_part = [&] {
+    for (int i = 0; i < job.tasks / job.callers; ++i) {
+      post([&count, us = job.us] {
+        if (us > 0) compute_for(us);
+        count.one();
+      });
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < job.callers; ++i) others.emplace_back(hand_in_part);
+  hand_in_part();
+}
+
+void by_pool(const Job& job, Wake wake, Count& count) {
+  FairThreadPool pool(job.workers, wake);
+  hand_in(job, count, [&](std::function<void()> task) { pool.post(std::move(task)); });
+}  // the destructor waits for the tasks
+
+void one_woken_per_task(const Job& job, Count& count) { by_pool(job, Wake::one_per_task, count); }
+void few_woken(const Job& job, Count& count) { by_pool(job, Wake::few, count); }
+
+void by_arena(const Job& job, Count& count) {
+  tbb::task_arena arena(job.workers, 0);
+  tbb::task_group group;
+  hand_in(job, count, [&](std::function<void()> task) { arena.enqueue(group.defer(std::move(task))); });
+  arena.execute([&] { group.wait(); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return compare_pools(argc, argv,
-                       {{"one queue, one lock per task", by_plain_pool},
-                        {"tbb::task_arena::enqueue", by_task_arena},
-                        {"tbb::task_group", by_task_group},
-                        {"FairThreadPool", by_fair_pool},
-                        {"FairThreadPool, idle workers sleep at once", by_sleepy_pool}});
+  int workers = cookbook::allowed_processors(), tasks = 20'000, rounds = 11;
+  cookbook::Options options("What a task costs a pool, with tasks of three lengths, and one or four callers");
+  options.add("workers", workers, "threads of each pool", 1, 64);
+  options.add("tasks", tasks, "tasks that a run hands in", 100, 10'000'000);
+  options.add("rounds", rounds, "measured runs of each pool", 1, 1'000);
+  options.parse(argc, argv);
+  tasks -= tasks % 4;  // the same number for each of four callers
+  const tbb::global_control threads_of_tbb(tbb::global_control::max_allowed_parallelism, workers + 1);
+
+  long wrong = 0;
+  std::vector<cookbook::Figures> tables;
+  for (const int callers : {1, 4}) {
+    for (const int us : {0, 1, 10}) {
+      const Job job = {workers, callers, tasks, us};
+      const auto row = [&](const char* name, void (*run)(const Job&, Count&)) {
+        return cookbook::Benchmark(name, tasks, [&wrong, job, run] {
+          // The threads of the row before may still look for work; without this pause they would take time from this.
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          Count done;
+          const cookbook::Stopwatch watch;
+          run(job, done);
+          const double seconds = watch.seconds();
+          wrong += done.total() != job.tasks;
+          return seconds;
+        });
+      };
+      cookbook::Figures& figures = tables.emplace_back(
+          fmt::format("one task of {} us, {} workers, {} callers", us, workers, callers), cookbook::cost("ns", 1e-9));
+      figures.speedup_over("tbb::task_arena::enqueue", "oneTBB");
+      figures.measure({row("one woken per task", one_woken_per_task), row("few woken", few_woken),
+                       row("tbb::task_arena::enqueue", by_arena)},
+                      rounds);
+    }
+  }
+  cookbook::Checks checks;
+  checks.equal("runs in which a task was lost or ran twice", wrong, 0L);
+  for (const cookbook::Figures& table : tables) table.print(checks);
+  return checks.exit_code();
 }

@@ -1,9 +1,9 @@
 // Robust server
 //
-// The echo server again, for clients that nobody knows. One is silent, one sends and never reads, one is slow, and one
-// comes when the server is full. The server (robust_server.hpp) closes those that make no progress for long, rejects
-// those that are too many, and serves the others. Servers and clients are coroutines of one loop, so a busy machine
-// makes all of them slow, and the checks hold on it as well.
+// The echo server again, for clients that nobody knows. One is slow, one is silent, one sends and never reads, and one
+// comes when the server is full. At last the server is asked to end, while one client has answers to read. The program
+// prints what becomes of each client, and after how long. Servers and clients are coroutines of one loop, so a busy
+// machine makes all of them slow, and the checks hold on it as well. The server is in robust_server.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/robust_server/robust_server.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_server
 // Run:     robust_server [--serve] [--timeout-ms N] [--max-clients N]
@@ -14,10 +14,16 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 
 namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using cookbook::println;
+
+double ms(const cookbook::Stopwatch& watch) { return watch.seconds() * 1e3; }
 
 asio::awaitable<tcp::socket> client_of(const RobustServer& server) {
   tcp::socket socket(co_await asio::this_coro::executor);
@@ -25,12 +31,100 @@ asio::awaitable<tcp::socket> client_of(const RobustServer& server) {
   co_return socket;
 }
 
-/// Sends `text`, and returns the first byte of the answer; '-' if the server closes the connection instead.
+/// Sends `text`, and returns the first byte of the answer; '-' if the server ends the connection instead.
 asio::awaitable<char> ask(tcp::socket& client, std::string text) {
   char answer = '-';
   co_await asio::async_write(client, asio::buffer(text), with_error);
   co_await asio::async_read(client, asio::buffer(&answer, 1), with_error);
   co_return answer;
+}
+
+/// Sends and never reads, until the server closes the connection or nothing moves for `patience`. Returns how many
+/// bytes went out.
+asio::awaitable<std::size_t> flood(tcp::socket& client, Milliseconds patience) {
+  const std::string block(1 << 14, '!');
+  asio::steady_timer stuck(client.get_executor());
+  std::size_t bytes = 0;
+  for (;;) {
+    stuck.expires_after(patience);
+    stuck.async_wait([&](error_code cancelled) {
+      if (!cancelled) client.cancel();
+    });
+    const auto [error, sent] = co_await client.async_write_some(asio::buffer(block), with_error);
+    bytes += sent;
+    if (error) co_return bytes;
+  }
+}
+
+/// What the clients have seen, for the checks.
+struct Seen {
+  std::string slow_got;
+  bool one_too_many_closed = false, late_refused = false, answers_then_end = false;
+  std::size_t served_when_full = 0;
+};
+
+asio::awaitable<void> slow_silent_and_greedy(const RobustServer& server, Milliseconds timeout, Seen& seen) {
+  const cookbook::Stopwatch begin;
+  tcp::socket silent = co_await client_of(server);
+  tcp::socket slow = co_await client_of(server);
+  for (const std::string byte : {"s", "l", "o", "w", "l", "y"}) {  // for two timeouts in all
+    co_await asio::steady_timer(slow.get_executor(), timeout / 3).async_wait(asio::deferred);
+    seen.slow_got += co_await ask(slow, byte);
+  }
+  slow.close();
+  println("slow    sends six bytes in {:.0f} ms, and gets back: {}", ms(begin), seen.slow_got);
+  const char farewell = co_await ask(silent, "");
+  println("silent  is {} by then", farewell == '-' ? "closed" : "served");
+
+  const cookbook::Stopwatch watch;
+  tcp::socket greedy = co_await client_of(server);
+  const std::size_t bytes = co_await flood(greedy, std::chrono::hours(1));
+  println("greedy  sends {} KiB, reads nothing, and is closed after {:.0f} ms", bytes >> 10, ms(watch));
+}
+
+asio::awaitable<void> full_house(const RobustServer& server, std::size_t max_clients, Seen& seen) {
+  std::vector<tcp::socket> clients;
+  while (clients.size() < max_clients) clients.push_back(co_await client_of(server));
+  const cookbook::Stopwatch watch;
+  tcp::socket one_more = co_await client_of(server);
+  seen.one_too_many_closed = co_await ask(one_more, "") == '-';
+  const double after = ms(watch);
+  for (tcp::socket& client : clients) seen.served_when_full += co_await ask(client, "x") == 'x';
+  println("full    {} clients are there, one more is {} after {:.0f} us, and {} are served", max_clients,
+          seen.one_too_many_closed ? "closed" : "served", after * 1e3, seen.served_when_full);
+}
+
+asio::awaitable<void> orderly_end(RobustServer& server, Seen& seen) {
+  tcp::socket busy = co_await client_of(server), idle = co_await client_of(server);
+  char byte = co_await ask(idle, "x");
+  const std::size_t sent = co_await flood(busy, Milliseconds(20));  // the server has answers that do not go out
+
+  const tcp::endpoint endpoint = server.endpoint();
+  asio::co_spawn(busy.get_executor(), server.stop(std::chrono::seconds(10)), rethrow);
+  co_await asio::post(busy.get_executor(), asio::deferred);
+  tcp::socket late(busy.get_executor());
+  const auto [refused] = co_await late.async_connect(endpoint, with_error);
+  println("stop    a new client: {}", refused.message());
+
+  std::string received;
+  const auto [end, count] = co_await asio::async_read(busy, asio::dynamic_buffer(received), with_error);
+  println("        a client with answers under way: {} KiB more, then {}", count >> 10, end.message());
+  const auto [idle_end, none] = co_await asio::async_read(idle, asio::buffer(&byte, 1), with_error);
+  println("        an idle client: {}", idle_end.message());
+  seen.late_refused = refused == asio::error::connection_refused;
+  seen.answers_then_end = end == asio::error::eof && count > 0 && count <= sent && idle_end == asio::error::eof;
+}
+
+/// Serves until SIGTERM or Ctrl-C; a second one ends the program at once.
+void serve_until_signal(asio::io_context& loop, RobustServer& server) {
+  asio::signal_set signals(loop, SIGTERM, SIGINT);
+  println("listening on 127.0.0.1:{}", server.endpoint().port());
+  signals.async_wait([&](error_code, int) {
+    signals.clear();  // from now on signals do what they do without a signal_set
+    println("ending: nobody is accepted any more");
+    asio::co_spawn(loop, server.stop(std::chrono::seconds(1)), rethrow);
+  });
+  loop.run();  // returns when all clients have gone
 }
 
 }  // namespace
@@ -40,54 +134,41 @@ int main(int argc, char** argv) {
   int timeout_ms = 200;
   std::size_t max_clients = 5;
   cookbook::Options options("Serve clients that are slow, silent or greedy");
-  options.add_flag("serve", serve, "only serve, until Ctrl-C");
+  options.add_flag("serve", serve, "only serve, until SIGTERM or Ctrl-C");
   options.add("timeout-ms", timeout_ms, "milliseconds after which a client that moves no byte is closed", 100,
               86'400'000);
   options.add("max-clients", max_clients, "clients at the same time", 3, 400);
   options.parse(argc, argv);
 
-  const std::chrono::milliseconds timeout(timeout_ms);
+  const Milliseconds timeout(timeout_ms);
   asio::io_context loop(1);  // 1: only one thread runs it
   RobustServer server(loop, timeout, max_clients);
   if (serve) {
-    cookbook::println("listening on 127.0.0.1:{}", server.endpoint().port());
-    loop.run();  // never returns
+    serve_until_signal(loop, server);
+    return 0;
   }
 
-  // A second server is to be full for as long as it takes. On a slow machine that may be longer than the timeout.
-  RobustServer full(loop, std::chrono::hours(1), max_clients);
-  cookbook::Checks checks;
+  // Two more servers are to be full, and to end, for as long as it takes. On a slow machine that may be longer than the
+  // timeout.
+  RobustServer full(loop, std::chrono::hours(1), max_clients), ending(loop, std::chrono::hours(1), max_clients);
+  Seen seen;
   const auto difficult_clients = [&]() -> asio::awaitable<void> {
-    tcp::socket silent = co_await client_of(server);
-    tcp::socket slow = co_await client_of(server);
-    std::string answers;
-    for (const std::string byte : {"s", "l", "o", "w", "l", "y"}) {  // for two timeouts in all
-      co_await asio::steady_timer(loop, timeout / 3).async_wait(asio::deferred);
-      answers += co_await ask(slow, byte);
-    }
-    slow.close();
-    checks.equal("a client that sends a byte now and then receives", answers, "slowly");
-    checks.that("a silent client is closed", co_await ask(silent, "") == '-');
-
-    tcp::socket greedy = co_await client_of(server);  // sends without end, and never reads
-    const std::string block(1 << 16, '!');
-    for (error_code closed; !closed;) {
-      std::tie(closed, std::ignore) = co_await asio::async_write(greedy, asio::buffer(block), with_error);
-    }
-    checks.equal("clients closed by the timer, with one that never reads", server.timed_out, 2);
-
-    std::vector<tcp::socket> clients;
-    while (clients.size() < max_clients) clients.push_back(co_await client_of(full));
-    tcp::socket one_more = co_await client_of(full);
-    checks.that("one client too many is closed", co_await ask(one_more, "") == '-');
-    std::size_t served = 0;
-    for (tcp::socket& client : clients) served += co_await ask(client, "x") == 'x';
-    checks.equal("clients that the full server serves", served, max_clients);
+    co_await slow_silent_and_greedy(server, timeout, seen);
+    co_await full_house(full, max_clients, seen);
+    co_await orderly_end(ending, seen);
+    co_await server.stop(Milliseconds(0));
+    co_await full.stop(Milliseconds(0));
   };
-  asio::co_spawn(loop, difficult_clients(), [&](std::exception_ptr error) {
-    loop.stop();  // the servers have no end of their own
-    if (error) std::rethrow_exception(error);
-  });
+  asio::co_spawn(loop, difficult_clients(), rethrow);
   loop.run();
+  println("        the loop has come to its end");
+
+  cookbook::Checks checks;
+  checks.equal("what the slow client got back", seen.slow_got, "slowly");
+  checks.equal("clients closed by the timer", server.timed_out, 2);
+  checks.that("one client too many is closed", seen.one_too_many_closed);
+  checks.equal("clients that the full server serves", seen.served_when_full, max_clients);
+  checks.that("after stop() nobody is accepted", seen.late_refused);
+  checks.that("the answers under way arrived, and then the end", seen.answers_then_end);
   return checks.exit_code();
 }

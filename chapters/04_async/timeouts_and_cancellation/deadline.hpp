@@ -4,6 +4,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -15,12 +16,32 @@ inline asio::awaitable<void> pause(Duration duration) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// What `work` gives, or nothing if `limit` is over first; then the work has been cancelled, and has ended. If it
-/// fails, there is nothing either, when the limit is over.
+/// How an operation has ended: one of the two is there.
+template <typename Result>
+struct Outcome {
+  std::optional<Result> result;
+  std::exception_ptr error;
+};
+
+template <typename Result>
+asio::awaitable<Outcome<Result>> outcome_of(asio::awaitable<Result> work) {
+  Outcome<Result> outcome;
+  try {
+    outcome.result = co_await std::move(work);
+  } catch (...) {
+    outcome.error = std::current_exception();
+  }
+  co_return outcome;
+}
+
+/// What `work` gives, or nothing if `limit` is over first; then the work has been cancelled, and has ended. Throws what
+/// `work` throws, as soon as it does.
 template <typename Result>
 asio::awaitable<std::optional<Result>> within(Duration limit, asio::awaitable<Result> work) {
   using namespace asio::experimental::awaitable_operators;
-  auto first = co_await (std::move(work) || pause(limit));  // the one that succeeds first; the other is cancelled
-  if (first.index() == 0) co_return std::get<0>(std::move(first));
-  co_return std::nullopt;
+  auto first = co_await (outcome_of(std::move(work)) || pause(limit));  // cancels the slower one, and awaits its end
+  if (first.index() == 1) co_return std::nullopt;
+  Outcome<Result> outcome = std::get<0>(std::move(first));
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  co_return std::move(outcome.result);
 }

@@ -1,23 +1,31 @@
 // Timeouts and cancellation
 //
-// Three operations at the same time, under one deadline. The first time they have enough time. The second time one of
-// them is too slow. Then all that have not finished are cancelled, down to the innermost coroutine, and everything that
-// they hold is given back before the caller goes on. At the end, an operation is cancelled by hand. The deadline is in
-// deadline.hpp.
+// Three operations run at the same time, under a deadline of 30 ms, and each holds a connection and a buffer. First all
+// of them are in time. Then A is too slow: if it is only abandoned, it goes on and keeps what it holds; if it is
+// cancelled, everything is given back before the caller goes on. At last A is refused after 2 ms: with `||` alone the
+// caller still waits for the whole limit, and learns nothing. The deadline, within(), is in deadline.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation.cpp common/cookbook/*.cpp -lfmt -pthread -o timeouts_and_cancellation
 // Run:     timeouts_and_cancellation [--unit-ms N]
 
+#include "deadline.hpp"
+
 #include <future>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
-#include "deadline.hpp"
 
 namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using Work = asio::awaitable<std::string>;
+using Answer = std::optional<std::string>;
 
 std::vector<std::string> journal;  // what happened, in order
 int held = 0;                      // how many things are held now
@@ -34,32 +42,86 @@ struct Holding {
   std::string name;
 };
 
-asio::awaitable<std::string> read_answer(std::string name, Duration duration) {
+Work read_answer(std::string name, Duration duration, bool refused) {
   const Holding buffer("buffer " + name);
   co_await pause(duration);  // stands for a server that takes so long
+  if (refused) throw std::runtime_error("refused");
   journal.push_back(name + " is done");
   co_return name;
 }
 
-asio::awaitable<std::string> fetch(std::string name, Duration duration) {
+Work fetch(std::string name, Duration duration, bool refused = false) {
   const Holding connection("connection " + name);
-  co_return co_await read_answer(name, duration);
+  co_return co_await read_answer(name, duration, refused);
 }
 
 /// All three at the same time; all must succeed.
-asio::awaitable<std::string> fetch_all(Duration a, Duration b, Duration c) {
-  using namespace asio::experimental::awaitable_operators;
+Work fetch_all(Duration a, Duration b, Duration c) {
   const auto [first, second, third] = co_await (fetch("A", a) && fetch("B", b) && fetch("C", c));
   co_return first + second + third;
 }
 
-/// Runs a coroutine on a loop of its own until it has ended.
-template <typename Result>
-Result run(asio::awaitable<Result> work) {
+/// Naive: gives up waiting, and the work goes on.
+asio::awaitable<Answer> abandon_after(Duration limit, Work work) {
+  const auto answer = std::make_shared<Answer>();
+  const auto executor = co_await asio::this_coro::executor;
+  asio::co_spawn(executor, std::move(work), [answer](const std::exception_ptr& error, std::string result) {
+    if (!error) *answer = std::move(result);
+  });
+  co_await pause(limit);
+  co_return *answer;
+}
+
+/// Naive: of two coroutines, `||` takes the first that succeeds. So an error of the work is not heard.
+asio::awaitable<Answer> first_success(Duration limit, Work work) {
+  auto first = co_await (std::move(work) || pause(limit));
+  if (first.index() == 1) co_return std::nullopt;
+  co_return std::get<0>(std::move(first));
+}
+
+void rethrow(std::exception_ptr error) {
+  if (error) std::rethrow_exception(error);
+}
+
+struct Row {
+  std::string got;
+  int still_held = -1;
+};
+
+/// Awaits `work` on a loop of its own. Prints what its caller gets, when, and how many things are held at that time.
+Row row(const char* name, asio::awaitable<Answer> work) {
+  journal.clear();
   asio::io_context loop(1);  // 1: only one thread runs it
-  std::future<Result> result = asio::co_spawn(loop, std::move(work), asio::use_future);
+  Row row;
+  const cookbook::Stopwatch watch;
+  const auto caller = [&]() -> asio::awaitable<void> {
+    try {
+      row.got = (co_await std::move(work)).value_or("nothing");
+    } catch (const std::runtime_error& error) {
+      row.got = error.what();
+    }
+    row.still_held = held;
+    cookbook::println("{:<29}{:>8}{:10.1f} ms{:12}", name, row.got, watch.seconds() * 1e3, held);
+  };
+  asio::co_spawn(loop, caller(), rethrow);
+  loop.run();  // also to the end of what was abandoned
+  return row;
+}
+
+/// Cancels an operation from outside, when it waits. Returns whether it ended by operation_aborted.
+bool cancelled_by_hand(Duration long_time) {
+  asio::io_context loop(1);
+  asio::cancellation_signal stop;
+  std::future<std::string> d =
+      asio::co_spawn(loop, fetch("D", long_time), asio::bind_cancellation_slot(stop.slot(), asio::use_future));
+  asio::post(loop, [&] { stop.emit(asio::cancellation_type::terminal); });  // runs in the loop, when D waits
   loop.run();
-  return result.get();
+  try {
+    d.get();
+    return false;
+  } catch (const boost::system::system_error& error) {
+    return error.code() == asio::error::operation_aborted;
+  }
 }
 
 }  // namespace
@@ -70,29 +132,28 @@ int main(int argc, char** argv) {
   options.add("unit-ms", unit_ms, "milliseconds of the unit that all durations are given in", 1, 10'000);
   options.parse(argc, argv);
   const std::chrono::milliseconds unit(unit_ms);
+  const Duration limit = 30 * unit, too_slow = 60 * unit;
 
-  cookbook::Checks checks;
-  std::optional<std::string> fetched = run(within(1'000 * unit, fetch_all(3 * unit, 2 * unit, 1 * unit)));
-  checks.equal("with enough time", fetched.value_or("nothing"), "ABC");
+  cookbook::println("limit: 30 ms                      gets      goes on    still held");
+  std::vector<Row> rows;
+  rows.push_back(row("all in time", within(1'000 * unit, fetch_all(3 * unit, 2 * unit, unit))));
+  rows.push_back(row("A is too slow, abandoned", abandon_after(limit, fetch_all(too_slow, 2 * unit, unit))));
+  rows.push_back(row("A is too slow, cancelled", within(limit, fetch_all(too_slow, 2 * unit, unit))));
+  const std::vector<std::string> journal_of_the_cancelled = journal;
+  rows.push_back(row("A is refused at 2 ms, by ||", first_success(limit, fetch("A", 2 * unit, true))));
+  rows.push_back(row("A is refused at 2 ms, within", within(limit, fetch("A", 2 * unit, true))));
+  for (const std::string& line : journal_of_the_cancelled) cookbook::println("      {}", line);
 
-  journal.clear();
-  fetched = run(within(30 * unit, fetch_all(100'000 * unit, 2 * unit, 1 * unit)));
-  checks.equal("with too little time for A", fetched.value_or("nothing"), "nothing");
-  for (const std::string& line : journal) cookbook::println("      {}", line);
-
-  asio::io_context loop(1);
-  asio::cancellation_signal stop;
-  std::future<std::string> d =
-      asio::co_spawn(loop, fetch("D", 100'000 * unit), asio::bind_cancellation_slot(stop.slot(), asio::use_future));
-  asio::post(loop, [&] { stop.emit(asio::cancellation_type::terminal); });  // runs in the loop, when D waits
-  loop.run();
-  bool cancelled = false;
-  try {
-    d.get();
-  } catch (const boost::system::system_error& error) {
-    cancelled = error.code() == asio::error::operation_aborted;
+  std::vector<std::string> got;
+  std::vector<int> still_held;
+  for (const Row& row : rows) {
+    got.push_back(row.got);
+    still_held.push_back(row.still_held);
   }
-  checks.that("D was cancelled by hand", cancelled);
-  checks.equal("things still held", held, 0);
+  cookbook::Checks checks;
+  checks.equal("answers", got, {"ABC", "nothing", "nothing", "nothing", "refused"});
+  checks.equal("things held when the caller went on", still_held, {0, 2, 0, 0, 0});
+  checks.that("D was cancelled by hand", cancelled_by_hand(100'000 * unit));
+  checks.equal("things held at the end", held, 0);
   return checks.exit_code();
 }

@@ -1,0 +1,130 @@
+// The program's output, and both servers as blocking clients see them.
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "04_async/uring_echo/epoll_server.hpp"
+#include "04_async/uring_echo/load.hpp"
+#include "04_async/uring_echo/uring_server.hpp"
+#include "support/client.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::Client;
+using test_support::run;
+
+bool kernel_refuses() {
+  try {
+    const Ring ring;
+    return false;
+  } catch (const std::system_error&) {
+    return true;
+  }
+}
+
+#define SKIP_WITHOUT_IO_URING() \
+  if (kernel_refuses()) GTEST_SKIP() << "the kernel refuses io_uring"
+
+/// A server in a thread of its own, which ends when so many clients have come and gone.
+struct Server {
+  explicit Server(int clients) : server(listener.descriptor, clients), running([this] { server.run(); }) {}
+  Listener listener;
+  UringServer server;
+  std::jthread running;
+};
+
+bool echoes(Client& client, const std::string& message) {
+  return client.send(message) && client.receive(message.size()) == message;
+}
+
+TEST(uring_echo, answers_everything_for_any_number_of_clients) {
+  SKIP_WITHOUT_IO_URING();
+  for (const int clients : {1, 2, 300}) {
+    const auto result = run("uring_echo", {"--clients", std::to_string(clients), "--messages", "5"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string all = std::to_string(5 * clients);
+    EXPECT_TRUE(result.has_line("ok    right answers to the single client: [50, 50]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    right answers to all clients: [" + all + ", " + all + "]")) << result.text();
+  }
+}
+
+TEST(uring_echo, the_calls_of_epoll_are_counted_for_each_message) {
+  SKIP_WITHOUT_IO_URING();
+  const auto result = run("uring_echo", {"--clients", "50", "--messages", "100"});
+  const auto epoll = result.captures("^epoll +(\\d+\\.\\d\\d) calls");
+  const auto uring = result.captures("^io_uring .* (\\d+\\.\\d\\d) calls +\\d+\\.\\d\\d us$");
+  ASSERT_EQ(epoll.size(), 1U) << result.text();
+  ASSERT_EQ(uring.size(), 1U) << result.text();
+  EXPECT_GE(std::stod(epoll[0]), 3.0);  // of one client, each message needs an epoll_wait, a recv and a send
+  EXPECT_LT(std::stod(epoll[0]), 3.1);
+  EXPECT_LT(std::stod(uring[0]), 2.0);  // of many clients
+}
+
+TEST(uring_echo_server, bytes_of_all_values_come_back_whatever_the_pieces) {
+  SKIP_WITHOUT_IO_URING();
+  Server server(1);
+  Client client(server.listener.port);
+  std::string message;
+  for (int i = 0; i < 60'000; ++i) message += static_cast<char>(i * 7 % 256);
+  EXPECT_TRUE(echoes(client, message));
+  for (const char byte : message.substr(0, 300)) EXPECT_TRUE(echoes(client, {byte}));
+}
+
+TEST(uring_echo_server, a_slow_reader_gets_all_of_a_long_message) {
+  SKIP_WITHOUT_IO_URING();
+  Server server(1);
+  Client client(server.listener.port);
+  std::string message;
+  for (int i = 0; i < 5'000'000; ++i) message += static_cast<char>(i * 7 % 251);
+  std::jthread sender([&] { client.send(message); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the buffers are full, and sends are cut short
+  EXPECT_EQ(client.receive(message.size()), message);
+}
+
+TEST(uring_echo_server, a_client_that_ends_its_side_gets_the_rest_and_the_end) {
+  SKIP_WITHOUT_IO_URING();
+  Server server(1);
+  Client client(server.listener.port);
+  client.send("hello");
+  client.end_stream();
+  EXPECT_EQ(client.receive(100), "hello");
+  EXPECT_TRUE(client.is_ended());
+}
+
+TEST(uring_echo_server, clients_that_break_off_or_never_read_hold_up_nobody) {
+  SKIP_WITHOUT_IO_URING();
+  Server server(102);
+  Client never_reads(server.listener.port);
+  never_reads.flood();
+  for (int i = 0; i < 100; ++i) {
+    Client resetting(server.listener.port);
+    resetting.send("hello");
+    resetting.reset();
+  }
+  Client client(server.listener.port);
+  EXPECT_TRUE(echoes(client, "still there?"));
+}
+
+TEST(uring_echo_server, more_clients_than_the_queue_has_entries_are_served_at_the_same_time) {
+  SKIP_WITHOUT_IO_URING();
+  Server server(400);
+  std::vector<Client> clients;
+  for (int i = 0; i < 400; ++i) clients.emplace_back(server.listener.port);
+  for (Client& client : clients) client.send("hello");
+  for (std::size_t i = clients.size(); i-- > 0;) EXPECT_EQ(clients[i].receive(5), "hello");
+}
+
+TEST(uring_echo_server, a_system_that_accepts_nobody_is_an_error) {
+  SKIP_WITHOUT_IO_URING();
+  const Listener listener;
+  shutdown(listener.descriptor, SHUT_RDWR);
+  UringServer server(listener.descriptor, 1);
+  EXPECT_THROW(server.run(), std::system_error);
+}
+
+}  // namespace
