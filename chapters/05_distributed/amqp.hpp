@@ -43,7 +43,7 @@ struct Delivery : Message {
   std::uint64_t tag = 0;     ///< to acknowledge or to reject it by
   bool redelivered = false;  ///< a consumer had it before, and did not acknowledge it
   std::string queue = "";    ///< that it comes from
-  std::shared_ptr<amqp_message_t> raw = {};
+  std::shared_ptr<amqp_pool_t> headers_memory = {};
 };
 
 enum class Acknowledgement {
@@ -73,29 +73,48 @@ inline std::string_view text_of(const amqp_bytes_t& bytes) {
 /// The bytes stay where `text` has them.
 inline amqp_bytes_t bytes_of(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 
+/// The same for a name, of which AMQP allows 255 bytes. Throws std::invalid_argument if it has more.
+inline amqp_bytes_t short_text(std::string_view text) {
+  if (text.size() > 255) throw std::invalid_argument("longer than the 255 bytes that AMQP allows");
+  return bytes_of(text);
+}
+
+/// Where a broker is, and who logs in.
+struct Address {
+  std::string host, user, password, vhost;
+  int port;
+};
+
+/// The parts of amqp://user:password@host:port/vhost. Throws std::invalid_argument if `url` is no such address.
+inline Address parse_url(std::string url) {
+  const std::string shown = url.substr(url.find('@') + 1);  // without the password
+  // The virtual host is mostly named "/". Celery writes it as a second slash, librabbitmq wants it left out.
+  const std::size_t path = url.find('/', std::string_view("amqp://").size());
+  if (path != std::string::npos && url.find_first_not_of('/', path) == std::string::npos) url.resize(path);
+  amqp_connection_info where;
+  amqp_default_connection_info(&where);
+  if (amqp_parse_url(url.data(), &where) != AMQP_STATUS_OK || where.ssl != 0) {
+    throw std::invalid_argument(shown + ": an address has the form amqp://user:password@host:port/vhost");
+  }
+  return {where.host, where.user, where.password, where.vhost, where.port};
+}
+
 /// One connection with one channel, for one thread. Every call throws Error if it fails.
 class Connection {
  public:
   /// Connects to amqp://user:password@host:port/vhost, and logs in. Throws std::invalid_argument if `url` is no such
   /// address. With a heartbeat, each side notices within twice this time that the other is gone without a word; it is
   /// sent by next(), which therefore has to be called more often.
-  explicit Connection(std::string url, int heartbeat_seconds = 0) {
+  explicit Connection(const std::string& url, int heartbeat_seconds = 0) {
+    const Address where = parse_url(url);
     const std::string shown = url.substr(url.find('@') + 1);  // without the password
-    // The virtual host is mostly named "/". Celery writes it as a second slash, librabbitmq wants it left out.
-    const std::size_t path = url.find('/', std::string_view("amqp://").size());
-    if (path != std::string::npos && url.find_first_not_of('/', path) == std::string::npos) url.resize(path);
-    amqp_connection_info where;
-    amqp_default_connection_info(&where);
-    if (amqp_parse_url(url.data(), &where) != AMQP_STATUS_OK || where.ssl != 0) {
-      throw std::invalid_argument(shown + ": an address has the form amqp://user:password@host:port/vhost");
-    }
     amqp_socket_t* socket = amqp_tcp_socket_new(state_.get());
     const timeval time_to_connect = {3, 0}, time_to_answer = {10, 0};
-    check(amqp_socket_open_noblock(socket, where.host, where.port, &time_to_connect), "connect to " + shown);
+    check(amqp_socket_open_noblock(socket, where.host.c_str(), where.port, &time_to_connect), "connect to " + shown);
     check(amqp_set_handshake_timeout(state_.get(), &time_to_answer), "set a timeout");
     check(amqp_set_rpc_timeout(state_.get(), &time_to_answer), "set a timeout");
-    check(amqp_login(state_.get(), where.vhost, 0, frame_max, heartbeat_seconds, AMQP_SASL_METHOD_PLAIN, where.user,
-                     where.password),
+    check(amqp_login(state_.get(), where.vhost.c_str(), 0, frame_max, heartbeat_seconds, AMQP_SASL_METHOD_PLAIN,
+                     where.user.c_str(), where.password.c_str()),
           "log in at " + shown);
     amqp_channel_open(state_.get(), channel);
     check(amqp_get_rpc_reply(state_.get()), "open a channel");
@@ -235,6 +254,11 @@ class Connection {
     check(amqp_basic_reject(state_.get(), channel, delivery.tag, 0), "reject a message");
   }
 
+  /// The broker puts the message back into its queue, for the next consumer.
+  void give_back(const Delivery& delivery) {
+    check(amqp_basic_reject(state_.get(), channel, delivery.tag, 1), "give a message back");
+  }
+
   /// For poll(): the socket is readable, or has_read_ahead(), when next() may have something to return.
   int socket() const { return amqp_get_sockfd(state_.get()); }
   bool has_read_ahead() const {
@@ -244,11 +268,6 @@ class Connection {
  private:
   static constexpr int frame_max = 131'072;
   static constexpr amqp_channel_t channel = 1;
-
-  static amqp_bytes_t short_text(std::string_view text) {
-    if (text.size() > 255) throw std::invalid_argument("longer than the 255 bytes that AMQP allows");
-    return bytes_of(text);
-  }
 
   /// The broker's answer is valid until the next call of any of these functions.
   const amqp_queue_declare_ok_t& look_at(const std::string& queue) {
@@ -332,24 +351,57 @@ class Connection {
     return {};
   }
 
+  /// A message comes in frames: first one with its properties, then as many with its body as are needed. (The library's
+  /// amqp_read_message() fails if a header's name is empty. The message stays at the broker then, for the next reader,
+  /// who fails as well.)
   void read_message(Delivery& delivery) {
-    amqp_message_t raw;
-    check(amqp_read_message(state_.get(), channel, &raw, 0), "read a message");
-    delivery.raw = std::shared_ptr<amqp_message_t>(new amqp_message_t(raw), [](amqp_message_t* message) {
-      amqp_destroy_message(message);
-      delete message;
-    });
-    const amqp_basic_properties_t& properties = raw.properties;
+    amqp_frame_t frame = next_frame(AMQP_FRAME_HEADER);
+    auto& properties = *static_cast<amqp_basic_properties_t*>(frame.payload.properties.decoded);
+    const std::uint64_t size = frame.payload.properties.body_size;
     const auto text = [&](amqp_flags_t flag, const amqp_bytes_t& value) {
       return std::string(properties._flags & flag ? text_of(value) : std::string_view());
     };
-    delivery.body = text_of(raw.body);
     delivery.reply_to = text(AMQP_BASIC_REPLY_TO_FLAG, properties.reply_to);
     delivery.correlation_id = text(AMQP_BASIC_CORRELATION_ID_FLAG, properties.correlation_id);
     delivery.content_type = text(AMQP_BASIC_CONTENT_TYPE_FLAG, properties.content_type);
     delivery.content_encoding = text(AMQP_BASIC_CONTENT_ENCODING_FLAG, properties.content_encoding);
-    if (properties._flags & AMQP_BASIC_HEADERS_FLAG) delivery.headers = properties.headers;
     delivery.persistent = properties._flags & AMQP_BASIC_DELIVERY_MODE_FLAG && properties.delivery_mode == 2;
+    if (properties._flags & AMQP_BASIC_HEADERS_FLAG) {
+      make_copyable(properties.headers);
+      delivery.headers_memory = {new amqp_pool_t, [](amqp_pool_t* pool) {
+                                   empty_amqp_pool(pool);
+                                   delete pool;
+                                 }};
+      init_amqp_pool(delivery.headers_memory.get(), 4096);
+      check(amqp_table_clone(&properties.headers, &delivery.headers, delivery.headers_memory.get()), "copy headers");
+    }
+    while (delivery.body.size() < size) {
+      frame = next_frame(AMQP_FRAME_BODY);
+      delivery.body += text_of(frame.payload.body_fragment);
+    }
+  }
+
+  /// The next frame, of a message that has begun.
+  amqp_frame_t next_frame(std::uint8_t type) {
+    const timeval time_to_come = {30, 0};
+    amqp_frame_t frame;
+    check(amqp_simple_wait_frame_noblock(state_.get(), &frame, &time_to_come), "read a message");
+    if (frame.frame_type != type) fail("the broker sends something else within a message");
+    return frame;
+  }
+
+  /// What the library does not copy: an empty name gets a question mark, and what is nested more than 100 deep goes.
+  static void make_copyable(amqp_table_t& table, int depth = 0) {
+    for (int i = 0; i < table.num_entries; ++i) {
+      if (table.entries[i].key.len == 0) table.entries[i].key = amqp_cstring_bytes("?");
+      make_copyable(table.entries[i].value, depth + 1);
+    }
+  }
+  static void make_copyable(amqp_field_value_t& value, int depth) {
+    if (depth > 100) value.kind = AMQP_FIELD_KIND_VOID;
+    if (value.kind == AMQP_FIELD_KIND_TABLE) make_copyable(value.value.table, depth);
+    if (value.kind != AMQP_FIELD_KIND_ARRAY) return;
+    for (int i = 0; i < value.value.array.num_entries; ++i) make_copyable(value.value.array.entries[i], depth + 1);
   }
 
   struct Destroy {

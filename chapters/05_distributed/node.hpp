@@ -58,6 +58,13 @@ inline void fill(capnp::List<capnp::Text>::Builder list, const Texts& texts) {
   for (unsigned i = 0; i < list.size(); ++i) list.set(i, texts[i]);
 }
 
+/// `text`, which another process has sent, as one line: a line feed in it would look like the end of a line of ours.
+inline std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }, '?');
+  return text;
+}
+
 /// What went wrong, in one line. An exception that a method throws at the server comes as its text.
 inline std::string reason(const kj::Exception& error) {
   switch (error.getType()) {
@@ -72,9 +79,7 @@ inline std::string reason(const kj::Exception& error) {
   for (const std::string origin : {"remote exception: ", "std::exception: "}) {
     while (text.starts_with(origin)) text.erase(0, origin.size());  // each process that the error passed adds one
   }
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }, '?');
-  return text;
+  return one_line(text);
 }
 
 /// The event loop of this process. It serves the objects of this process, and waits for answers of others.

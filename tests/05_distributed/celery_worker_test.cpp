@@ -1,5 +1,5 @@
 // The protocol: times, numbers, arguments; and the worker beside a client in Python and messages that are no tasks.
-// Catalogue: 5.C3, 5.2. (celery_control_test has more: the client beside Python's worker, and all that it can be told.)
+// Catalogue: 5.C3, 5.2. (celery_monitor_test has more: the client beside Python's worker, and all that it can be told.)
 
 #include <sys/stat.h>
 
@@ -10,6 +10,7 @@
 #include "05_distributed/celery_worker/worker.hpp"
 #include "broker.hpp"
 #include "celery/client.hpp"
+#include "celery/random_tasks.hpp"
 #include "cookbook/process.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -79,6 +80,45 @@ TEST(celery_worker_registry, a_registered_function_is_called_with_arguments_of_t
   EXPECT_THROW(registry.at("app.subtract"), celery::TaskError);
 }
 
+TEST(celery_worker_protocol, a_text_is_utf8_as_the_standard_has_it) {
+  for (const std::string valid : {"", "a", "\x7f", "\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf",
+                                  "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "gr\xc3\xbc\xc3\x9f"}) {
+    EXPECT_TRUE(celery::is_utf8(valid)) << valid;
+    EXPECT_EQ(celery::as_utf8(valid), valid);
+  }
+  EXPECT_TRUE(celery::is_utf8(std::string(1, '\0')));
+  for (const std::string wrong : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xc2", "\xc2 ", "\xe0\x9f\xbf", "\xed\xa0\x80",
+                                  "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    EXPECT_FALSE(celery::is_utf8(wrong));
+    EXPECT_TRUE(celery::is_utf8(celery::as_utf8("a" + wrong + "b")));
+  }
+  EXPECT_EQ(celery::as_utf8("gr\xc3\xbcn"), "gr\xc3\xbcn");
+  EXPECT_EQ(celery::as_utf8("gr\xc3\xbcn", 3), "gr?");
+}
+
+TEST(celery_worker_protocol, what_a_client_could_not_read_is_no_result) {
+  const auto why = [](celery::json::value value) -> std::string {
+    try {
+      celery::checked(std::move(value));
+      return "right";
+    } catch (const celery::TaskError& error) {
+      return error.what();
+    }
+  };
+  const auto levels = [](int count, celery::json::value inside) {
+    for (int i = 0; i < count; ++i)
+      inside = i % 2 ? celery::json::value{std::move(inside)} : object{{"a", std::move(inside)}};
+    return inside;
+  };
+  EXPECT_EQ(why({1, -1.5, "text", nullptr, object{{"a", true}}}), "right");
+  EXPECT_EQ(why(levels(30, 5)), "right");
+  EXPECT_EQ(why(levels(31, 5)), "the result has more than 30 levels");
+  EXPECT_EQ(why(levels(29, INFINITY)), "the result has a number that is infinite or undefined");
+  EXPECT_EQ(why(std::nan("")), "the result has a number that is infinite or undefined");
+  EXPECT_EQ(why({1, "\xff"}), "the result has a text that is no UTF-8");
+  EXPECT_EQ(why(object{{"\xff", 1}}), "the result has a text that is no UTF-8");
+}
+
 void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
   celery::Registry registry;
   registry.add("t.add", {"x", "y"}, add);
@@ -114,7 +154,12 @@ void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
 }
 
 void what_is_no_task_is_kept_aside(const Broker& broker) {
-  const celery::Registry registry;
+  celery::Registry registry;
+  registry.add(
+      "t.add", {"x", "y"}, +[](double x, double y) { return x + y; });
+  registry.add("t.text", [](const auto&) { return celery::json::string("\xff"); });
+  registry.add("t.throw_text", [](const auto&) -> celery::json::value { throw std::runtime_error("\xff"); });
+  registry.add("t.throw_number", [](const auto&) -> celery::json::value { throw 5; });
   amqp::Connection posting(broker.url());
   const pid_t worker = cookbook::start_child([&] { celery::work(broker.url(), registry); });
   const std::string answers = posting.declare_queue("", {.exclusive = true});
@@ -125,7 +170,7 @@ void what_is_no_task_is_kept_aside(const Broker& broker) {
       {right, "[[5, 5"},
       {right, "[5, 5]"},
       {{{"task", 7}, {"id", "x"}}, "[[5, 5], {}, {}]"},
-      {{{"task", "t.add"}, {"id", "x"}, {"filler", filler}}, "[[5, 5], {}, {}]"},
+      {{{"task", "t.none"}, {"id", "x"}, {"filler", filler}}, "[[5, 5], {}, {}]"},
       {right, std::string(2'000'000, ' ') + "[[5, 5], {}, {}]"}};
   for (const auto& [headers, body] : wrong) {
     const amqp::Message message = {
@@ -136,15 +181,26 @@ void what_is_no_task_is_kept_aside(const Broker& broker) {
     const std::string type = celery::error_of(celery::read_result(*answer)).type;
     EXPECT_TRUE(type == "DecodeError" || type == "NotRegistered") << type << ": " << body.substr(0, 60);
   }
+  // What a task returns or throws is an answer in JSON, and the worker goes on.
+  celery::Client client(broker.url());
+  EXPECT_EQ(outcome(client.delay("t.add", 1e308, 1e308)),
+            "EncodeError: the result has a number that is infinite or undefined");
+  EXPECT_EQ(outcome(client.delay("t.text")), "EncodeError: the result has a text that is no UTF-8");
+  EXPECT_EQ(outcome(client.delay("t.throw_text")), "RuntimeError: ?");
+  EXPECT_EQ(outcome(client.delay("t.throw_number")), "RuntimeError: an exception of unknown type");
+  EXPECT_EQ(outcome(client.delay("t.add", 5, 5)), "10");
+  // What it refuses is an error at once, also for who waits for the last task of a chain.
+  EXPECT_EQ(outcome(client.chain({{"t.add", {1, 2}}, {"t.add", {3}}, {"t.add", {4}}})), "NotImplementedError: chains");
   kill(worker, SIGTERM);
   EXPECT_EQ(cookbook::exit_code_of(worker), 0);
-  EXPECT_EQ(posting.waiting(celery::dead_letters), wrong.size());
+  EXPECT_EQ(posting.waiting(celery::dead_letters), wrong.size() + 1);
   EXPECT_EQ(posting.waiting("celery"), 0U);
 }
 
 void a_client_in_python_gets_results_and_exceptions(const Broker& broker) {
   setenv("BROKER", broker.url().c_str(), 1);
-  setenv("PYTHONPATH", scripts.c_str(), 1);
+  const char* const path = std::getenv("PYTHONPATH");  // may lead to another Celery than the system's
+  setenv("PYTHONPATH", (scripts + (path ? std::string(":") + path : "")).c_str(), 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
   Process worker("celery_worker", {"--broker", broker.url()});
   const auto client = run("/usr/bin/python3", {"-W", "ignore", scripts + "/worker_client.py"}, {.limit = 100s});
@@ -161,6 +217,7 @@ void a_client_in_python_gets_results_and_exceptions(const Broker& broker) {
                           "time limit FAILURE: builtins.NotImplementedError: time limits",
                           "linked FAILURE: builtins.NotImplementedError: callbacks",
                           "chain FAILURE: builtins.NotImplementedError: chains",
+                          "its first task FAILURE: builtins.NotImplementedError: chains",
                           HasSubstr("pickled FAILURE: kombu.exceptions.DecodeError: content type"),
                           HasSubstr("compressed FAILURE: kombu.exceptions.DecodeError: a compressed body"),
                           "group [0, 2, 4, 6, 8]"));
@@ -186,6 +243,13 @@ TEST(celery_worker, a_wrong_address_is_refused_and_a_broker_that_is_not_there_is
   const auto nobody = run("celery_worker", {"--broker", "amqp://guest@127.0.0.1:1//"});
   EXPECT_EQ(nobody.exit_code, 3) << nobody.text();
   EXPECT_EQ(nobody.err.size(), 1U) << nobody.text();
+}
+
+TEST(celery_worker, survives_random_messages) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const celery::Registry registry = registry_for_random_tasks();
+  expect_to_survive(broker.url(), [&] { celery::work(broker.url(), registry, "celery", 100); });
 }
 
 }  // namespace

@@ -3,10 +3,14 @@
 #include "05_distributed/csp_network_channel/network_channel.hpp"
 
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 
+#include "random_bytes.hpp"
+#include "support/eventually.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -168,6 +172,74 @@ TEST(csp_network_channel_network_channel, a_line_without_end_is_an_error) {
   Host host(read_all);
   answer_to(host.port(), "open B\n" + std::string(100'000, 'x'));
   EXPECT_NE(host.end().find("no answer"), std::string::npos);
+}
+
+TEST(csp_network_channel_network_channel, half_a_line_is_no_line) {
+  for (const std::string half : {"value 12", "poison", "bye"}) {
+    Host host(read_all);
+    NetworkChannel::Stream stream("127.0.0.1", std::to_string(host.port()));
+    stream << "open B\n" << half << std::flush;
+    stream.close();
+    EXPECT_NE(host.end().find("no answer"), std::string::npos) << half;
+  }
+}
+
+TEST(csp_network_channel_network_channel, what_the_far_end_says_is_shown_as_one_line_of_text) {
+  Host host(read_all);
+  answer_to(host.port(), "open B\n\x1b[2J\rvalue 1\n");
+  EXPECT_EQ(host.end(), "not a value: ?[2J?value 1");
+}
+
+TEST(csp_network_channel, nothing_that_comes_instead_of_a_request_ends_the_host) {
+  test_support::Process host("csp_network_channel_host");
+  const int port = std::stoi(host.read_until("port ").substr(5));
+  for (const std::string bytes : {"poison\n", "bye\n", "\n", "open B\r\n"}) {
+    EXPECT_EQ(answer_to(port, bytes), "no such channel") << bytes;
+  }
+  for (const std::string half : {"", "poison", "open B"}) {
+    NetworkChannel::Stream("127.0.0.1", std::to_string(port)) << half << std::flush;
+  }
+  // A line that is too long: the connection is closed, although no other client comes.
+  EXPECT_EQ(answer_to(port, std::string(1000, 'x')), "");
+  for (int i = 0; i < 20; ++i) {  // a reset instead of a good end, before or after the answer
+    NetworkChannel::Stream stream("127.0.0.1", std::to_string(port));
+    stream << "open B\n" << std::flush;
+    stream.rdbuf()->socket().set_option(boost::asio::socket_base::linger(true, 0));
+  }
+  NetworkChannel b("B", "127.0.0.1", port);
+  b.write(1);
+  b.poison();
+  EXPECT_EQ(host.wait().exit_code, 0) << host.wait().text();
+  EXPECT_TRUE(host.wait().has_line("host: 1"));
+}
+
+TEST(csp_network_channel, the_host_survives_random_lines) {
+  const test_support::TemporaryDirectory folder;
+  const std::string output = folder.path / "output";
+  test_support::Process host("/bin/bash",
+                             {"-c", "exec \"$0\" >\"$1\"", test_support::bin() + "/csp_network_channel_host", output});
+  int port = 0;
+  ASSERT_TRUE(test_support::eventually([&] {
+    std::string word;
+    return static_cast<bool>(std::ifstream(output) >> word >> port);
+  }));
+  RandomBytes random(5);
+  for (int i = 0; i < 10'000; ++i) {
+    std::string bytes = random.one_in(4) ? "" : "open B\n";
+    for (std::size_t lines = random.below(4); lines > 0; --lines) {
+      bytes += random.pick({"value 1", "value -9223372036854775808", "value 1e5", "value", "bye", "taken", "open B",
+                            "value 18446744073709551616", random.bytes(300), "poison"}) +
+               '\n';
+    }
+    bytes = random.changed(bytes);
+    if (bytes.find("open B\n") != std::string::npos && bytes.find("poison\n") != std::string::npos)
+      continue;  // its end
+    ASSERT_TRUE(send_and_leave(port, bytes, random.one_in(3))) << i;
+  }
+  NetworkChannel b("B", "127.0.0.1", port, 60s);
+  b.write(1);
+  b.poison();
+  EXPECT_EQ(host.wait().exit_code, 0);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "05_distributed/name_server.hpp"
 #include "05_distributed/remote_object/greeting.hpp"
 #include "cookbook/process.hpp"
+#include "random_bytes.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -290,6 +291,70 @@ TEST(remote_object_names, a_name_server_that_hangs_or_dies_is_an_error_in_time) 
   EXPECT_EQ(error_of([&] { welcome(node, *greeting, "World"); }), "the other side is not there");
   auto again = remote::find<api::Greeting>(node, names, "server");
   EXPECT_EQ(error_of([&] { welcome(node, *again, "World"); }), "the other side is not there");
+}
+
+/// What a client sends to a server for one call, as bytes. A socket stands for the server, and answers nothing.
+template <typename Call>
+std::string bytes_of_call(Call call) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listener, 1), 0);
+  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  EXPECT_EQ(error_of([&] { call(fmt::format("capnp:obj_0@127.0.0.1:{}", ntohs(address.sin_port))); }).substr(0, 9),
+            "no answer");
+  const int connection = accept(listener, nullptr, nullptr);
+  std::string bytes(10'000, '\0');
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(0, recv(connection, bytes.data(), bytes.size(), 0))));
+  close(connection);
+  close(listener);
+  return bytes;
+}
+
+/// Sends 10,000 changed copies of `bytes` to the server at this address.
+void send_random_changes(const std::string& bytes, const std::string& address) {
+  ASSERT_GT(bytes.size(), 200U);
+  const unsigned port = remote::parse_address(address).port;
+  RandomBytes random(5);
+  for (int i = 0; i < 10'000; ++i) {
+    std::string message = random.one_in(10) ? random.bytes(300) : random.changed(random.changed(bytes));
+    if (random.one_in(20)) message.assign(message.size() / 8 * 8, '\xff');  // the largest numbers that there are
+    ASSERT_TRUE(send_and_leave(static_cast<int>(port), message, random.one_in(3))) << i;
+  }
+}
+
+TEST(remote_object_node, an_object_survives_random_messages) {
+  cookbook::ChildProcess server(serve_greeting);
+  const std::string address = server.read_line();
+  remote::Node node;
+  const std::string bytes = bytes_of_call([&](const std::string& at) {
+    remote::Proxy<api::Greeting> greeting(node, at);
+    welcome(node, *greeting, "random", 200 * kj::MILLISECONDS);
+  });
+  send_random_changes(bytes, address);
+  remote::Proxy<api::Greeting> greeting(node, address);
+  EXPECT_EQ(welcome(node, *greeting, "World", 60 * kj::SECONDS), "Hi welcome World");
+  EXPECT_EQ(server.wait(0ms), std::nullopt);
+}
+
+TEST(remote_object_names, the_name_server_survives_random_messages) {
+  cookbook::ChildProcess server([] { remote::serve_names(); });
+  const std::string address = server.read_line();
+  remote::Node node;
+  const std::string bytes = bytes_of_call([&](const std::string& at) {
+    remote::Proxy<remote::NameServer> names(node, at);
+    auto request = names->publishRequest();
+    request.setName("server");
+    request.setAddress("capnp:obj_0@127.0.0.1:1");
+    node.call(request, 200 * kj::MILLISECONDS);
+  });
+  send_random_changes(bytes, address);
+  remote::publish(node, address, "good", "capnp:obj_7@127.0.0.1:7");
+  EXPECT_THAT(remote::list(node, address, "good"), ElementsAre("good"));
+  EXPECT_EQ(server.wait(0ms), std::nullopt);
 }
 
 }  // namespace

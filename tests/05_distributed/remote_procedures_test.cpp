@@ -119,14 +119,14 @@ TEST_F(remote_procedures_session, two_sessions_have_an_output_each) {
   Texts of_first, of_second;
   Client first(node, address), second(node, address);
   first.redirect(kj::heap<Lines>(of_first));
-  second("print", {"to the server"});
+  second("print", {"to the server\nforged"});  // one line stays one
   second.redirect(kj::heap<Lines>(of_second));
   first("print", {"to the first"});
   second("print", {"to the second"});
   EXPECT_THAT(of_first, ElementsAre("to the first"));
   EXPECT_THAT(of_second, ElementsAre("to the second"));
   server.stop(SIGKILL);
-  EXPECT_THAT(server.lines(), ElementsAre(address, "to the server"));
+  EXPECT_THAT(server.lines(), ElementsAre(address, "to the server?forged"));
 }
 
 TEST_F(remote_procedures_session, many_calls_at_once_are_called_back_in_order) {

@@ -99,6 +99,16 @@ class Client {
   }
   void confirm() { broker_.confirm(); }
 
+  /// Asks all workers to cancel a task, and to kill it if it runs. Does not wait: its result says whether one did.
+  void revoke(const Handle& task) {
+    const json::object question = {{"method", "revoke"},
+                                   {"arguments", json::object{{"task_id", task.id()}, {"terminate", true}}}};
+    broker_.declare_exchange("celery.pidbox", "fanout", /*durable=*/false);  // each worker gets a copy
+    broker_.publish("celery.pidbox", "",
+                    {.body = json::serialize(question), .content_type = "application/json", .persistent = false});
+    broker_.confirm();
+  }
+
   struct Call {
     std::string task;
     json::array args;

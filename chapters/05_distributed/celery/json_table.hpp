@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "amqp.hpp"
+#include "celery/untrusted_json.hpp"
 
 namespace celery {
 
-namespace json = boost::json;
-
 inline json::object to_json(const amqp_table_t& table, int depth = 0);
 
-/// AMQP has more kinds of value than JSON: a decimal number and all that is nested more than 16 deep become null.
+/// AMQP has more kinds of value than JSON: a decimal number, one that is infinite or undefined, and all that is nested
+/// more than 16 deep become null; a byte that is no UTF-8 becomes a question mark.
 inline json::value to_json(const amqp_field_value_t& field, int depth) {
   if (depth > 16) return nullptr;
   switch (field.kind) {
@@ -37,12 +37,12 @@ inline json::value to_json(const amqp_field_value_t& field, int depth) {
     case AMQP_FIELD_KIND_TIMESTAMP:
       return field.value.u64;
     case AMQP_FIELD_KIND_F32:
-      return field.value.f32;
+      return std::isfinite(field.value.f32) ? json::value(field.value.f32) : nullptr;
     case AMQP_FIELD_KIND_F64:
-      return field.value.f64;
+      return std::isfinite(field.value.f64) ? json::value(field.value.f64) : nullptr;
     case AMQP_FIELD_KIND_UTF8:
     case AMQP_FIELD_KIND_BYTES:
-      return json::string(amqp::text_of(field.value.bytes));
+      return json::string(as_utf8(amqp::text_of(field.value.bytes)));
     case AMQP_FIELD_KIND_TABLE:
       return to_json(field.value.table, depth + 1);
     case AMQP_FIELD_KIND_ARRAY: {
@@ -60,17 +60,23 @@ inline json::value to_json(const amqp_field_value_t& field, int depth) {
 inline json::object to_json(const amqp_table_t& table, int depth) {
   json::object object;
   for (int i = 0; i < table.num_entries; ++i) {
-    object[amqp::text_of(table.entries[i].key)] = to_json(table.entries[i].value, depth);
+    object[as_utf8(amqp::text_of(table.entries[i].key))] = to_json(table.entries[i].value, depth);
   }
   return object;
 }
 
-/// An AMQP table made of a JSON object, which has to live as long: texts stay where they are.
+/// An AMQP table made of a JSON object, which has to live as long: texts stay where they are. The constructor throws
+/// std::invalid_argument if a key has more than the 255 bytes that AMQP allows.
 class Table {
  public:
   explicit Table(const json::object& object) {
     init_amqp_pool(&pool_, 4096);
-    table_ = make(object);
+    try {
+      table_ = make(object);
+    } catch (...) {
+      empty_amqp_pool(&pool_);
+      throw;
+    }
   }
   ~Table() { empty_amqp_pool(&pool_); }
   Table(const Table&) = delete;
@@ -82,7 +88,7 @@ class Table {
   amqp_table_t make(const json::object& object) {
     amqp_table_t table = {static_cast<int>(object.size()), allocate<amqp_table_entry_t>(object.size())};
     int i = 0;
-    for (const auto& [key, value] : object) table.entries[i++] = {amqp::bytes_of(key), make(value)};
+    for (const auto& [key, value] : object) table.entries[i++] = {amqp::short_text(key), make(value)};
     return table;
   }
 

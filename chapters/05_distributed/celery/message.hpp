@@ -16,6 +16,7 @@
 namespace celery {
 
 inline constexpr std::size_t max_body = 1 << 20;            ///< bytes of a task's body
+inline constexpr std::size_t max_result = 1 << 24;          ///< bytes of a result as JSON
 inline constexpr const char* dead_letters = "celery.dead";  ///< the queue for what no worker can execute
 
 /// A task that a client wants done.
@@ -36,10 +37,11 @@ struct Task {
   json::object headers = {};           ///< as received; or further ones to send
 };
 
-/// A failure that a Python client can raise again: the exception's class, and the module that has it.
+/// A failure that a Python client can raise again: the exception's class, and the module that has it. The texts may
+/// come from anywhere, and the client reads them as JSON. So they are made UTF-8, and cut.
 struct TaskError : std::runtime_error {
-  TaskError(std::string type_, const std::string& message, std::string module_ = "builtins")
-      : std::runtime_error(message), type(std::move(type_)), module(std::move(module_)) {}
+  TaskError(const std::string& type_, const std::string& message, const std::string& module_ = "builtins")
+      : std::runtime_error(as_utf8(message, 10'000)), type(as_utf8(type_, 255)), module(as_utf8(module_, 255)) {}
   std::string type, module;
 };
 
@@ -55,6 +57,18 @@ struct Result {
 inline Result failure(const TaskError& error, const std::string& status = "FAILURE") {
   return {status, json::object{{"exc_type", error.type}, {"exc_message", {error.what()}}, {"exc_module", error.module}},
           error.type + ": " + error.what()};
+}
+
+/// The value that a task has returned. Throws TaskError if the client could not read it.
+inline json::value checked(json::value value) {
+  std::string fault(fault_of(value));
+  if (fault.empty() && json::serialize(value).size() > max_result) fault = "more than 16 MiB";
+  if (!fault.empty()) throw TaskError("EncodeError", "the result has " + fault, "kombu.exceptions");
+  return value;
+}
+
+inline Result revocation(const std::string& why) {
+  return failure({"TaskRevokedError", why, "celery.exceptions"}, "REVOKED");
 }
 
 /// The failure that such a result tells of.
@@ -88,7 +102,8 @@ inline std::uint64_t publish(amqp::Connection& broker, const std::string& exchan
   return broker.publish(exchange, key, message, unrouted);
 }
 
-/// Posts a task to a queue. Returns the message's number.
+/// Posts a task to a queue. Returns the message's number. Throws std::invalid_argument if a worker would refuse the
+/// message for its size, or the broker for its reply_to.
 inline std::uint64_t publish(amqp::Connection& broker, const std::string& queue, const Task& task,
                              amqp::Unrouted unrouted = amqp::Unrouted::dropped) {
   json::object headers = {{"lang", "cpp"}, {"root_id", task.id}, {"parent_id", nullptr}, {"group", nullptr}};
@@ -107,6 +122,11 @@ inline std::uint64_t publish(amqp::Connection& broker, const std::string& queue,
   const json::object embed = {{"callbacks", nullptr}, {"errbacks", nullptr}, {"chain", chain}, {"chord", nullptr}};
   amqp::Message message = {.reply_to = task.reply_to, .correlation_id = task.id, .content_type = "application/json"};
   message.body = json::serialize(json::array{task.args, task.kwargs, embed});
+  if (message.body.size() > max_body) {
+    throw std::invalid_argument(fmt::format("the body has {} bytes, {} are allowed", message.body.size(), max_body));
+  }
+  // The broker closes the channel of a sender that wants answers by this name, and does not consume them.
+  if (task.reply_to == "amq.rabbitmq.reply-to") throw std::invalid_argument("no queue: " + task.reply_to);
   return publish(broker, "", queue, std::move(message), headers, unrouted);
 }
 
@@ -133,10 +153,24 @@ inline json::value parsed_body(const amqp::Message& message) {
   return parse(message.body);
 }
 
+/// The headers of a message. Without those by which the client asks the broker for copies in other queues, since the
+/// broker would make them again when the worker publishes the same headers.
+inline json::object headers_of(const amqp::Message& message) {
+  json::object headers = to_json(message.headers);
+  headers.erase("CC");
+  headers.erase("BCC");
+  return headers;
+}
+
+/// What is known of a task before its message has been read: to whom an error goes.
+inline Task unread_task(const amqp::Message& message) {
+  return {.name = "?", .id = as_utf8(message.correlation_id), .reply_to = message.reply_to};
+}
+
 /// The task in a message. Throws Malformed if there is none.
 inline Task read_task(const amqp::Message& message) {
   Task task;
-  task.headers = to_json(message.headers);
+  task.headers = headers_of(message);
   const auto header = [&](std::string_view name) -> const json::value& { return member(task.headers, name); };
   task.name = read_name(header("task"), "task");
   task.id = read_name(header("id"), "id");
@@ -185,7 +219,7 @@ inline Result read_result(const amqp::Message& message) {
 /// moves the message itself.)
 inline void keep_aside(amqp::Connection& broker, const amqp::Delivery& message, const TaskError& why) {
   cookbook::print_error(one_line(fmt::format("message moved to {}: {}: {}", dead_letters, why.type, why.what())));
-  json::object headers = to_json(message.headers);
+  json::object headers = headers_of(message);
   headers["rejected-because"] = why.what();
   try {
     publish(broker, "", dead_letters, message, headers, amqp::Unrouted::error);

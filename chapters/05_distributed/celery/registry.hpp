@@ -12,6 +12,13 @@
 
 namespace celery {
 
+/// Thrown by a task that wants to be tried again after a pause.
+struct Retry {
+  double after_seconds;
+  std::int64_t max_retries;  ///< tries after the first; then the task has failed
+  std::string why;
+};
+
 /// The arguments of a task in the order of `names`, given by position or by name, as Python would take them. Throws
 /// TaskError if one is missing, unknown, or given twice.
 inline json::array arguments_in_order(const Task& task, std::span<const std::string> names) {
@@ -58,7 +65,7 @@ class Registry {
   static json::value call(const Task& task, [[maybe_unused]] const std::array<std::string, sizeof...(Args)>& names,
                           Returned (*function)(Args...), std::index_sequence<i...>) {
     [[maybe_unused]] const json::array values = arguments_in_order(task, names);
-    return function(convert<std::decay_t<Args>>(values[i], names[i])...);
+    return json::value_from(function(convert<std::decay_t<Args>>(values[i], names[i])...));
   }
 
   template <typename Wanted>

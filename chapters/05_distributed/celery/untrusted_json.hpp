@@ -36,6 +36,63 @@ inline bool has_huge_integer(std::string_view text) {
   return false;
 }
 
+/// How many bytes the character has with which `text` begins, in UTF-8; 0 if these bytes are no character.
+inline std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return std::min<std::size_t>(text.size(), 1);
+  const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    unsigned lowest = 0x80, highest = 0xBF;
+    if (i == 1 && first == 0xE0) lowest = 0xA0;   // else it would have a shorter form
+    if (i == 1 && first == 0xED) highest = 0x9F;  // half a pair of UTF-16
+    if (i == 1 && first == 0xF0) lowest = 0x90;
+    if (i == 1 && first == 0xF4) highest = 0x8F;  // beyond Unicode
+    if (byte(i) < lowest || byte(i) > highest) return 0;
+  }
+  return length;
+}
+
+inline bool is_utf8(std::string_view text) {
+  while (const std::size_t length = utf8_length(text)) text.remove_prefix(length);
+  return text.empty();
+}
+
+/// `text` with a question mark for each byte that belongs to no character in UTF-8, and with at most `max_bytes`.
+inline std::string as_utf8(std::string_view text, std::size_t max_bytes = std::string::npos) {
+  text = text.substr(0, max_bytes);
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    valid += length == 0 ? "?" : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return valid;
+}
+
+/// Arrays and objects inside of one another that a result may have. A reader of JSON needs a limit, or a text such as
+/// [[[[... would fill its stack; that of Boost.JSON is 32, of which the message around a result takes up to two.
+inline constexpr int max_depth = 30;
+
+/// What a value has that JSON cannot express or a reader would refuse; empty if there is nothing. Boost.JSON writes
+/// every value, an infinite number as Infinity, which is no JSON.
+inline std::string_view fault_of(const json::value& value, int depth = 0) {
+  if (value.is_double() && !std::isfinite(value.get_double())) return "a number that is infinite or undefined";
+  if (value.is_string() && !is_utf8(value.get_string())) return "a text that is no UTF-8";
+  if (value.is_structured() && depth == max_depth) return "more than 30 levels";
+  if (const json::array* array = value.if_array()) {
+    for (const json::value& element : *array) {
+      if (const auto fault = fault_of(element, depth + 1); !fault.empty()) return fault;
+    }
+  } else if (const json::object* object = value.if_object()) {
+    for (const auto& [name, element] : *object) {
+      if (!is_utf8(name)) return "a text that is no UTF-8";
+      if (const auto fault = fault_of(element, depth + 1); !fault.empty()) return fault;
+    }
+  }
+  return {};
+}
+
 /// Throws Malformed if `text` is no JSON, or has such a whole number.
 inline json::value parse(const std::string& text) {
   json::error_code error;
@@ -89,8 +146,9 @@ inline std::string shown(const json::value& value) {
   return value.is_double() ? fmt::format("{}", value.get_double()) : json::serialize(value);
 }
 
-/// `text` as one line: characters from outside that could forge a second line of a log are masked.
-inline std::string one_line(std::string text) {
+/// `text` as one line in UTF-8: characters from outside that could forge a second line of a log are masked.
+inline std::string one_line(const std::string& from_outside) {
+  std::string text = as_utf8(from_outside);
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return text;

@@ -1,6 +1,6 @@
 // Celery worker, measured
 //
-// Tasks per second: the same client posts the same tasks to this worker, to celery_control's, to Python's (if
+// Tasks per second: the same client posts the same tasks to this worker, to celery_monitor's, to Python's (if
 // python3-celery is installed), and to a bare loop that looks at no task, sends the same answer for each, and
 // acknowledges as this worker does. All of them run all the time, each with a queue of its own, but are stopped while
 // the tasks are posted: what is measured is the time from then until the client has the last result. A second table has
@@ -123,10 +123,10 @@ int main(int argc, char** argv) {
          queue,
          {programs.emplace_back(std::move(words), cookbook::ChildProcess::Output::piped_with_errors).pid()}});
   };
-  if (const std::string control = cookbook::beside_this_program("celery_control_start");
-      access(control.c_str(), X_OK) == 0) {
-    add_program("celery_control's worker", "control",
-                {control, "--broker", broker.url(), "--queues", "control", "--quiet", "--concurrency",
+  if (const std::string monitor = cookbook::beside_this_program("celery_monitor_start");
+      access(monitor.c_str(), X_OK) == 0) {
+    add_program("celery_monitor's worker", "pool",
+                {monitor, "--broker", broker.url(), "--queues", "pool", "--quiet", "--concurrency",
                  std::to_string(processes), "--prefetch", std::to_string(prefetch)});
   }
   if (python > 0 && std::system("/usr/bin/python3 -c 'import celery' 2>/dev/null") == 0) {

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <string>
 
-#include "celery/message.hpp"
+#include "celery/chain.hpp"
 #include "celery/registry.hpp"
 
 namespace celery {
@@ -23,23 +23,26 @@ inline void refuse_what_is_not_implemented(const Task& task) {
 /// Executes a task. Whatever its function throws becomes a result, too.
 inline Result execute(const Registry::Function& function, const Task& task) {
   if (task.expires && *task.expires < now()) {
-    return failure({"TaskRevokedError", "expired", "celery.exceptions"}, "REVOKED");
+    return revocation("expired");
   }
   try {
-    return {"SUCCESS", function(task)};
+    return {"SUCCESS", checked(function(task))};
   } catch (const TaskError& error) {
     return failure(error);
   } catch (const std::exception& error) {
     return failure({"RuntimeError", error.what()});
+  } catch (...) {
+    return failure({"RuntimeError", "an exception of unknown type"});
   }
 }
 
 /// Executes the task in a message and sends the result.
 inline void handle(amqp::Connection& broker, const Registry& registry, const amqp::Delivery& message) {
-  Task task = {.name = "?", .id = message.correlation_id, .reply_to = message.reply_to};  // until it has been read
+  Task task = unread_task(message);
   const auto refuse = [&](const TaskError& error) {
     keep_aside(broker, message, error);
     publish_result(broker, task, failure(error));
+    fail_chain(broker, task, failure(error));  // the client of a chain waits for the last of its tasks
   };
   try {
     task = read_task(message);

@@ -1,7 +1,9 @@
 /// A channel between two processes, over TCP. As in CSP it keeps no value: a write returns when the reader has it.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio.hpp>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
@@ -34,39 +36,41 @@ class NetworkChannel {
       : timeout_(timeout) {
     stream_.expires_after(timeout_);
     stream_.connect(host, std::to_string(port));
-    if (!stream_) throw ChannelLost("no connection: " + stream_.error().message());
+    if (!stream_) lose("no connection: " + stream_.error().message());
     send("open " + name);
-    if (const std::string answer = receive(); answer != "opened") throw ChannelLost("the host says: " + answer);
+    if (const std::string answer = receive(); answer != "opened") lose("the host says: " + answer);
   }
 
-  /// Hosts a channel: waits at `acceptor` until somebody asks for it by its name, and refuses other names.
+  /// Hosts a channel: waits at `acceptor` until somebody asks for it by its name, and refuses all else. Nothing that
+  /// somebody sends before makes it throw.
   NetworkChannel(const std::string& name, boost::asio::ip::tcp::acceptor& acceptor,
                  std::chrono::milliseconds timeout = std::chrono::seconds(5))
       : timeout_(timeout) {
     for (;;) {
       stream_ = Stream(acceptor.accept());
       try {
-        if (receive() == "open " + name) break;
-        send("no such channel");
-      } catch (const ChannelLost&) {
+        const bool known = receive_line() == "open " + name;
+        send(known ? "opened" : "no such channel");
+        if (known) return;
+      } catch (const std::runtime_error&) {
         // Whoever it was has gone, or has said nothing: wait for the next one.
       }
+      stream_.close();
     }
-    send("opened");
   }
 
   void write(long value) {
     send("value " + std::to_string(value));
-    if (const std::string answer = receive(); answer != "taken") throw ChannelLost("not an answer: " + answer);
+    if (const std::string answer = receive(); answer != "taken") lose("not an answer: " + answer);
   }
 
   long read() {
     const std::string line = receive();
     long value = 0;
     const char* const end = line.data() + line.size();
-    if (!line.starts_with("value ")) throw ChannelLost("not a value: " + line);
+    if (!line.starts_with("value ")) lose("not a value: " + line);
     const auto [rest, error] = std::from_chars(line.data() + 6, end, value);
-    if (error != std::errc() || rest != end) throw ChannelLost("not a value: " + line);
+    if (error != std::errc() || rest != end) lose("not a value: " + line);
     send("taken");
     return value;
   }
@@ -82,16 +86,32 @@ class NetworkChannel {
     const std::string why = stream_.error().message();
     stream_.clear();
     receive();  // the last that it said may have been "poison" or "bye", which throws
-    throw ChannelLost("cannot send: " + why);
+    lose("cannot send: " + why);
   }
 
   std::string receive() {
+    const std::string line = receive_line();
+    if (line == "poison") throw Poisoned();
+    if (line == "bye") throw Disconnected();
+    return line;
+  }
+
+  std::string receive_line() {
     char line[100];  // a longer one is an error as well: a stream has no end, memory has
     stream_.expires_after(timeout_);
-    if (!stream_.getline(line, sizeof line)) throw ChannelLost("no answer: " + stream_.error().message());
-    if (line == std::string("poison")) throw Poisoned();
-    if (line == std::string("bye")) throw Disconnected();
-    return line;
+    stream_.getline(line, sizeof line);
+    // At the end of the stream, what has come of a line is no line: "value 12" may be the beginning of "value 123".
+    if (!stream_ || stream_.eof()) lose("no answer: " + stream_.error().message());
+    return {line, static_cast<std::size_t>(stream_.gcount() - 1)};
+  }
+
+  /// The far end is to know at once that nobody listens any more.
+  [[noreturn]] void lose(std::string why) {
+    std::replace_if(
+        why.begin(), why.end(), [](unsigned char c) { return std::iscntrl(c); },
+        '?');  // it may have the far end's text
+    stream_.close();
+    throw ChannelLost(why);
   }
 
   std::chrono::milliseconds timeout_;

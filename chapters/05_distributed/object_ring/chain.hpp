@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -19,27 +19,39 @@ class Chain : public api::Chain::Server {
 
   kj::Promise<void> process(ProcessContext context) override {
     Texts message = remote::texts_of(context.getParams().getMessage());
+    const std::string indent(2 * message.size(), ' ');  // the deeper the call, the longer the message
     if (std::find(message.begin(), message.end(), own_) != message.end()) {
-      cookbook::println("Back at {}; the chain is closed!", own_);
+      cookbook::println("{}Back at {}; the chain is closed!", indent, own_);
       remote::fill(context.getResults().initResult(1), {"complete at " + own_});
       return kj::READY_NOW;
     }
 
-    cookbook::println("{} forwarding the message to the object {}", own_, next_name_);
+    cookbook::println("{}{} forwarding the message to the object {}", indent, own_, next_name_);
     message.push_back(own_);
     // Found at the first use, so that the servers can start in any order. find() does not wait either.
-    if (!next_) next_.emplace(remote::find<api::Chain>(node_, names_, "example.chainTopology." + next_name_));
-    auto request = (*next_)->processRequest();
+    if (!next_)
+      next_ = std::make_shared<Proxy>(remote::find<api::Chain>(node_, names_, "example.chainTopology." + next_name_));
+    const std::shared_ptr<Proxy> next = next_;  // which this call keeps, in `forget_next`, until it is answered
+    auto request = (*next)->processRequest();
     remote::fill(request.initMessage(static_cast<unsigned>(message.size())), message);
-    return request.send().then([this, context](auto&& answer) mutable {
+    auto pass_back = [this, context, indent](auto&& answer) mutable {
+      cookbook::println("{}{} has its answer", indent, own_);
       Texts result = remote::texts_of(answer.getResult());
       result.insert(result.begin(), "passed on from " + own_);
       remote::fill(context.getResults().initResult(static_cast<unsigned>(result.size())), result);
-    });  // returns at once: until the answer comes, this process can take the next call
+    };
+    auto forget_next = [this, next](kj::Exception&& error) {
+      if (next_ == next) next_ = nullptr;  // the next call looks it up again: it may have been started meanwhile
+      kj::throwFatalException(kj::mv(error));
+    };
+    // Returns at once: until the answer comes, this process can take the next call.
+    return request.send().then(kj::mv(pass_back), kj::mv(forget_next));
   }
 
  private:
+  using Proxy = remote::Proxy<api::Chain>;
+
   remote::Node& node_;
   std::string names_, own_, next_name_;
-  std::optional<remote::Proxy<api::Chain>> next_;
+  std::shared_ptr<Proxy> next_;
 };

@@ -14,7 +14,7 @@
 class Console : public api::Output::Server {
  public:
   kj::Promise<void> write(WriteContext context) override {
-    cookbook::println("{}", context.getParams().getText().cStr());
+    cookbook::println("{}", remote::one_line(context.getParams().getText()));
     return kj::READY_NOW;
   }
 };

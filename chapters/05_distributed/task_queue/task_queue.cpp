@@ -1,8 +1,9 @@
 // Task queue
 //
 // A client posts tasks to a message broker and goes on; workers, other processes, take them from there, execute them
-// and send the results back. The broker keeps a task until a worker has acknowledged it, so nothing is lost when no
-// worker is there yet, or when a worker is killed in the middle of a task.
+// and send the results back. The program kills a worker in the middle of its first task, and starts others. It does so
+// twice: with tasks that are acknowledged when they are sent to a worker, and with tasks that are acknowledged when
+// they are done. Which of them get a result?
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/task_queue/task_queue.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -pthread -o task_queue
 // Run:     task_queue [--tasks N] [--workers N]
@@ -20,60 +21,86 @@
 
 namespace {
 
-/// Stands for a failure of the machine: kills the worker the first time that it is given the task "add 3 4".
-void fail_once(const amqp::Delivery& task) {
-  if (task.body == "add 3 4" && !task.redelivered) std::raise(SIGKILL);
+/// What happens to tasks whose first worker is killed.
+struct Course {
+  unsigned posted = 0;  ///< tasks that wait at the broker when there is no worker yet,
+  unsigned left = 0;    ///< and when the first worker has been killed
+  int results = 0;      ///< that the client gets after all
+  int ended_well = 0;   ///< of the other workers, after SIGTERM
+};
+
+Course course(const std::string& url, amqp::Acknowledgement acknowledgement, int tasks, int workers) {
+  Course what;
+  amqp::Connection connection(url);
+  Client client(url);
+  std::vector<std::string> ids;
+  for (int i = 0; i < tasks; ++i) ids.push_back(client.post("add 5 5"));
+  what.posted = connection.waiting(tasks_queue);
+
+  const auto kill_this_worker = [](const amqp::Delivery&) { std::raise(SIGKILL); };  // stands for a lost machine
+  cookbook::exit_code_of(cookbook::start_child([&] { work(url, kill_this_worker, acknowledgement); }));
+  while (connection.consumers(tasks_queue) > 0) continue;  // until the broker has noticed it
+  what.left = connection.waiting(tasks_queue);
+
+  std::vector<pid_t> others;
+  const auto do_nothing = [](const amqp::Delivery&) {};
+  for (int i = 0; i < workers; ++i) {
+    others.push_back(cookbook::start_child([&] { work(url, do_nothing, acknowledgement); }));
+  }
+  // A process that has not come as far as work() would be ended by SIGTERM at once.
+  while (connection.consumers(tasks_queue) < unsigned(workers)) continue;
+  std::chrono::milliseconds timeout(acknowledgement == amqp::Acknowledgement::manual ? 20'000 : 300);
+  for (const std::string& id : ids) {
+    try {
+      what.results += client.result(id, timeout) == "10";
+    } catch (const std::runtime_error&) {  // none in time; the others are here by now, if there are any
+      timeout = std::chrono::milliseconds(0);
+    }
+  }
+  for (const pid_t worker : others) {
+    what.ended_well += kill(worker, SIGTERM) == 0 && cookbook::exit_code_of(worker) == 0;
+  }
+  return what;
 }
 
-/// An answer such as "10 by process 123" without " by process 123".
-std::string value_of(const std::string& answer) { return answer.substr(0, answer.find(" by process")); }
+/// The result of one task, or the error.
+std::string outcome_of(const std::string& url, const std::string& task, const std::string& queue) {
+  try {
+    Client client(url);
+    return client.result(client.post(task, queue));
+  } catch (const amqp::Unroutable& error) {
+    return error.what();
+  }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int tasks = 3, workers = 2;
+  int tasks = 4, workers = 2;
   cookbook::Options options("Hand tasks to workers through a message broker");
-  options.add("tasks", tasks, "tasks that wait for the first worker", 1, 10'000);
-  options.add("workers", workers, "worker processes", 1, 16);
+  options.add("tasks", tasks, "tasks that are posted before there is a worker", 1, 10'000);
+  options.add("workers", workers, "workers that take over from the first one", 1, 16);
   options.parse(argc, argv);
 
-  cookbook::Checks checks;
   const Broker broker;  // RabbitMQ, started here and ended with this program
   amqp::Connection connection(broker.url());
   declare_queues(connection);
-  Client client(broker.url());
+  const Course early = course(broker.url(), amqp::Acknowledgement::automatic, tasks, workers);
+  const Course late = course(broker.url(), amqp::Acknowledgement::manual, tasks, workers);
 
-  std::vector<std::string> ids;
-  for (int i = 0; i < tasks; ++i) ids.push_back(client.post("add 5 5"));
-  checks.equal("tasks that wait at the broker, without a worker", connection.waiting("tasks"), unsigned(tasks));
+  cookbook::println("{:<38}{:>20}{:>24}", "tasks are acknowledged", "when they are sent", "when they are done");
+  cookbook::println("{:<38}{:>20}{:>24}", "at the broker, without a worker", early.posted, late.posted);
+  cookbook::println("{:<38}{:>20}{:>24}", "when the first worker has been killed", early.left, late.left);
+  cookbook::println("{:<38}{:>20}{:>24}", "results that the client gets", early.results, late.results);
 
-  const std::string fragile = client.post("add 3 4");
-  const pid_t first = cookbook::start_child([&] { work(broker.url(), fail_once); });
-  checks.equal("the first worker is ended by signal", -cookbook::exit_code_of(first),
-               SIGKILL);  // -N: ended by signal N
+  const pid_t worker = cookbook::start_child([&] { work(broker.url()); });
+  cookbook::println("a task that no worker can do: {}", outcome_of(broker.url(), "subtract 5 5", tasks_queue));
+  cookbook::println("a queue that is not there: {}", outcome_of(broker.url(), "add 5 5", "no_such_queue"));
+  kill(worker, SIGTERM);
+  cookbook::exit_code_of(worker);
 
-  std::vector<pid_t> others;
-  for (int i = 0; i < workers; ++i) others.push_back(cookbook::start_child([&] { work(broker.url(), fail_once); }));
-  checks.equal("the task that it left undone", value_of(client.result(fragile)), "7");
-  int right = 0;
-  for (const std::string& id : ids) right += value_of(client.result(id)) == "10";
-  checks.equal("tasks with the result 10", right, tasks);
-
-  checks.equal("a task that no worker can do", client.result(client.post("subtract 5 5")),
-               "failed: no function is called subtract");
-  std::string error;
-  try {
-    client.post("add 5 5", "no_such_queue");
-  } catch (const amqp::Unroutable& unroutable) {
-    error = unroutable.what();
-  }
-  checks.equal("a task for a queue that is not there", error,
-               "the broker has no queue for a message to 'no_such_queue'");
-
-  // A process that has not come as far as work() would be ended by SIGTERM at once.
-  while (connection.consumers("tasks") < unsigned(workers)) continue;
-  int ended_well = 0;
-  for (const pid_t worker : others) ended_well += kill(worker, SIGTERM) == 0 && cookbook::exit_code_of(worker) == 0;
-  checks.equal("workers that ended cleanly after SIGTERM", ended_well, workers);
+  cookbook::Checks checks;
+  checks.equal("tasks with a result, acknowledged when they are done", late.results, tasks);
+  checks.equal("workers that ended cleanly after SIGTERM", early.ended_well + late.ended_well, 2 * workers);
   return checks.exit_code();
 }

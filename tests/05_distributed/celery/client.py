@@ -1,4 +1,5 @@
 """A client in Python of the worker in C++: prints what becomes of each task that it posts."""
+import sys
 import time
 
 from celery import chain, group
@@ -69,13 +70,16 @@ def controlling():
     print("ping", one(app.control.inspect(timeout=1).ping()))  # all answers that come within a second: one
     inspect = app.control.inspect(timeout=30, limit=1)
     print("registered", one(inspect.registered()))
-    print("queues", [queue["name"] for queue in one(inspect.active_queues())])
+    queues = one(inspect.active_queues())
+    print("queues", [queue["name"] for queue in queues])
+    for name in "exclusive", "durable", "routing_key", "no_ack", "alias", "queue_arguments", "binding_arguments":
+        queues[0][name]  # Flower's page of a worker needs all of these
     later, running, waiting = add.apply_async((5, 5), countdown=600), nap.delay(600), nap.delay(600)
     third = add.delay(1, 1)  # two processes have naps, so this one is reserved
     print("scheduled", [entry["request"]["id"] == later.id for entry in once(inspect.scheduled, 1)])
     print("active", sorted(task["name"] for task in once(inspect.active, 2)))
     print("reserved", {task["id"] for task in once(inspect.reserved, 1)} == {third.id})
-    running.revoke(terminate=True)
+    running.revoke(terminate=1)  # as Flower does
     show("terminated", running)
     show("third", third)
     waiting.revoke(terminate=True)
@@ -85,7 +89,7 @@ def controlling():
     show("revoked", brief)
     print("revoked", brief.id in one(inspect.revoked()))
     stats = one(inspect.stats())
-    print("stats", stats["total"]["addTask.add"] > 10, stats["pool"]["max-concurrency"])
+    print("stats", stats["total"]["addTask.add"] > 10, stats["pool"]["max-concurrency"], stats["broker"]["transport"])
     print("refused", app.control.rate_limit("addTask.add", "1/s", reply=True, timeout=30, limit=1)[0].popitem()[1])
 
 
@@ -117,6 +121,7 @@ def monitoring():
             state.event(event)
             if event["type"] == "worker-heartbeat" and handle is None:
                 app.control.enable_events(reply=True, timeout=30, limit=1)
+                app.send_task("addTask.subtract", (2, 3), ignore_result=True)
                 handle = add.apply_async((2, 3), ignore_result=True)
             if event["type"] == "task-succeeded":
                 receiver.should_stop = True
@@ -124,12 +129,25 @@ def monitoring():
         receiver = app.events.Receiver(connection, handlers={"*": note})
         receiver.capture(limit=None, timeout=30, wakeup=False)
     print("monitor", [worker.alive for worker in state.workers.values()],
-          [(task.name, task.state, task.result) for task in state.tasks.values()])
+          sorted((task.name, task.state, task.result) for task in state.tasks.values()))
 
 
-posting()
-refused()
-chains()
-controlling()
-losing_the_connection()
-monitoring()
+def following():
+    """What the worker of celery_chain does: tasks after one another, and tasks for later."""
+    last = chain(add.s(1, 2), add.s(3), add.s(4)).apply_async()
+    show("its first", last.parent.parent)
+    show("its second", last.parent)
+    show("chain", last)
+    show("immutable", chain(add.s(1, 2), add.si(7, 7).set(countdown=0.1)).apply_async())
+    show("first fails", chain(divide.s(1, 0), add.s(3), add.s(4)).apply_async())
+    show("second fails", chain(add.s(1, 1), divide.s(0), add.s(4)).apply_async())
+    show("no such queue", chain(add.s(1, 1), add.s(1).set(queue="nowhere")).apply_async())
+    show("flaky", flaky.delay(2))
+    show("too flaky", flaky.delay(9))
+    show("countdown", add.apply_async((5, 5), countdown=0.3))
+    show("expired", add.apply_async((5, 5), countdown=0.2, expires=0.1))
+    show("long", chain(add.s(1, 0), *[add.s(1) for _ in range(99)]).apply_async())
+
+
+for section in sys.argv[1:] or ["posting", "refused", "chains", "controlling", "losing_the_connection", "monitoring"]:
+    globals()[section]()

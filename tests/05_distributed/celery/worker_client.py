@@ -15,7 +15,8 @@ posts = {
     "countdown": lambda: add.apply_async((5, 5), countdown=1),
     "time limit": lambda: add.apply_async((5, 5), time_limit=1),
     "linked": lambda: add.apply_async((5, 5), link=add.s(1)),
-    "chain": lambda: chain(add.s(1, 2), add.s(3)).apply_async().parent,
+    "chain": lambda: chain(add.s(1, 2), add.s(3)).apply_async(),
+    "its first task": lambda: chain(add.s(1, 2), add.s(3)).apply_async().parent,
     "pickled": lambda: add.apply_async((5, 5), serializer="pickle"),
     "compressed": lambda: add.apply_async((5, 5), compression="zlib"),
 }

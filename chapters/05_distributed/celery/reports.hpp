@@ -5,9 +5,9 @@
 #include <csignal>
 #include <set>
 
+#include "celery/inspection.hpp"
+#include "celery/remote_control.hpp"
 #include "cookbook/measure.hpp"
-#include "inspection.hpp"
-#include "remote_control.hpp"
 
 namespace celery {
 
@@ -16,6 +16,7 @@ class Reports {
   /// The worker's data that the answers show.
   struct Shown {
     const Registry& registry;
+    const std::string& url;
     const std::vector<std::string>& queues;
     const std::optional<Pool>& pool;
     const std::deque<Job>& waiting;
@@ -43,6 +44,11 @@ class Reports {
   void received(const Job& job) {
     log("Received task: {}{}", title(job.task), job.message.redelivered ? ", which was delivered before" : "");
     control_.tell_of_task("task-received", job.task, [&] { return details_of(job.task); });
+  }
+
+  /// The worker does not execute it.
+  void refused(const Task& task, const TaskError& why) {
+    tell_of_end("task-failed", task, {{"exception", why.type + ": " + why.what()}, {"traceback", nullptr}});
   }
 
   void started(const Task& task) { control_.tell_of_task("task-started", task); }
@@ -109,6 +115,7 @@ class Reports {
     return {{"pid", getpid()},
             {"clock", std::to_string(control_.clock())},
             {"uptime", static_cast<std::int64_t>(since_start_.seconds())},
+            {"broker", broker_info(worker_.url)},
             {"prefetch_count", worker_.prefetch},
             {"total", json::value_from(executed_)},
             {"pool", pool}};

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pool.hpp"
+#include "celery/pool.hpp"
 
 namespace celery {
 
@@ -67,6 +67,13 @@ inline json::array registered(const Registry& registry) {
   return names;
 }
 
+/// Where the worker's broker is, without the password. Flower's page of a worker needs it.
+inline json::object broker_info(const std::string& url) {
+  const amqp::Address where = amqp::parse_url(url);
+  return {{"transport", "amqp"},  {"hostname", where.host},      {"port", where.port},
+          {"userid", where.user}, {"virtual_host", where.vhost}, {"ssl", false}};
+}
+
 inline json::array active_queues(const std::vector<std::string>& queues) {
   json::array all;
   for (const std::string& queue : queues) {
@@ -76,6 +83,10 @@ inline json::array active_queues(const std::vector<std::string>& queues) {
                    {"durable", true},
                    {"exclusive", false},
                    {"auto_delete", false},
+                   {"no_ack", false},
+                   {"alias", nullptr},
+                   {"queue_arguments", nullptr},
+                   {"binding_arguments", nullptr},
                    {"exchange", exchange}});
   }
   return all;

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "pool.hpp"
+#include "celery/pool.hpp"
 
 namespace celery {
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "acknowledgements.hpp"
-#include "chain.hpp"
-#include "pool.hpp"
-#include "remote_control.hpp"
-#include "reports.hpp"
+#include "celery/acknowledgements.hpp"
+#include "celery/chain.hpp"
+#include "celery/pool.hpp"
+#include "celery/remote_control.hpp"
+#include "celery/reports.hpp"
 
 namespace celery {
 
@@ -69,8 +69,9 @@ class Worker {
   std::set<std::string> revoked_;      ///< ids of tasks that are not to be started; it only grows
   std::uint16_t prefetch_ = 0;         ///< messages that the broker may send ahead of their acknowledgement
   RemoteControl control_{settings_.node};
-  Reports reports_{
-      control_, settings_.quiet, {registry_, settings_.queues, pool_, waiting_, held_, revoked_, prefetch_}};
+  Reports reports_{control_,
+                   settings_.quiet,
+                   {registry_, settings_.url, settings_.queues, pool_, waiting_, held_, revoked_, prefetch_}};
 
   // A task's way through the worker has a function for each step:
   //   receive                 checks it, and puts it into waiting_, or into held_ until its countdown ends
@@ -86,8 +87,7 @@ class Worker {
       if (stop_wanted && !stopping) {
         stopping = true;
         for (const std::string& queue : settings_.queues) broker_->stop_consuming(queue);
-        waiting_.clear();  // the broker still has them, and gives them to another worker
-        held_.clear();
+        give_back_what_has_not_started();
       }
       for (const Done& done : pool_->wait(broker_->socket(), time_to_sleep())) ended(done);
       for (int turn = 0; turn < 64; ++turn) {  // at most 64, then look after the tasks again
@@ -95,7 +95,9 @@ class Worker {
         if (!message) break;
         if (message->queue == control_.queue())
           control_.answer(*message);
-        else if (!stopping)
+        else if (stopping)
+          broker_->give_back(*message);
+        else
           receive(std::move(*message));
       }
       start_tasks();
@@ -108,10 +110,19 @@ class Worker {
     reports_.stopped();
   }
 
+  /// Other workers can have these tasks at once, and not only when the running ones have ended here.
+  void give_back_what_has_not_started() {
+    for (; !held_.empty(); held_.erase(held_.begin())) waiting_.push_back(std::move(held_.begin()->second));
+    for (; !waiting_.empty(); waiting_.pop_front()) {
+      broker_->give_back(waiting_.front().message);
+      acknowledgements_.given_back(waiting_.front().message.tag);
+    }
+  }
+
   void receive(amqp::Delivery message) {
     acknowledgements_.received(message.tag);
     Job job = {std::move(message), {}};
-    job.task = {.name = "?", .id = job.message.correlation_id, .reply_to = job.message.reply_to};  // until it is read
+    job.task = unread_task(job.message);
     try {
       job.task = read_task(job.message);
       reports_.received(job);
@@ -145,7 +156,7 @@ class Worker {
         publish_outcome(job, revocation(why));
       } else if (Pool::Process* process = pool_->idle()) {
         reports_.started(job.task);
-        Pool::execute(*process, std::move(job));
+        pool_->execute(*process, std::move(job));
       } else {
         break;
       }
@@ -173,14 +184,20 @@ class Worker {
       const std::uint64_t number = publish(*broker_, job.message.queue, again);
       acknowledgements_.replaced(job.message.tag, number);
       publish_result(*broker_, job.task, failure({"Retry", retry.why, "celery.exceptions"}, "RETRY"));
-    } catch (const std::invalid_argument& error) {  // the headers have become too large
+    } catch (const std::invalid_argument& error) {  // the message has become too large
       refuse(job, {"ValueError", error.what()});
     }
   }
 
   void refuse(const Job& job, const TaskError& error) {
     keep_aside(*broker_, job.message, error);
+    reports_.refused(job.task, error);
     publish_outcome(job, failure(error));
+  }
+
+  /// Whether Python would take it for true: Flower sends 1.
+  static bool is_true(const json::value& value) {
+    return value == json::value(true) || (value.is_number() && value.to_number<double>() != 0);
   }
 
   /// What `celery control revoke` asks for: these tasks are not started and, with `terminate`, killed if they run.
@@ -189,13 +206,9 @@ class Worker {
     for (const json::value& id : ids.is_array() ? ids.get_array() : json::array{ids}) {
       const std::string name = read_name(id, "task_id");
       revoked_.insert(name);
-      if (member(arguments, "terminate") == json::value(true)) pool_->kill_task(name, revocation("terminated"));
+      if (is_true(member(arguments, "terminate"))) pool_->kill_task(name, revocation("terminated"));
     }
     return ok("revoked");
-  }
-
-  static Result revocation(const std::string& why) {
-    return failure({"TaskRevokedError", why, "celery.exceptions"}, "REVOKED");
   }
 
   void connect() {

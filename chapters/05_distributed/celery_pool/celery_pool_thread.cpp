@@ -4,8 +4,8 @@
 // killed, and this task never looks whether it should stop. So the worker waits until the task ends by itself. A
 // process could be killed, as pool.hpp does.
 //
-// Compile: g++ -std=c++20 -O2 chapters/05_distributed/celery_control/celery_control_thread.cpp -pthread -o celery_control_thread
-// Run:     celery_control_thread
+// Compile: g++ -std=c++20 -O2 chapters/05_distributed/celery_pool/celery_pool_thread.cpp -pthread -o celery_pool_thread
+// Run:     celery_pool_thread
 // Symptom: exit 1, prints "the task ran to its end"
 
 #include <chrono>

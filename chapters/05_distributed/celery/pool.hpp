@@ -18,32 +18,31 @@
 
 namespace celery {
 
-/// Thrown by a task that wants to be tried again after a pause.
-struct Retry {
-  double after_seconds;
-  std::int64_t max_retries;  ///< tries after the first; then the task has failed
-  std::string why;
-};
-
 /// A task that the broker has delivered, with its message.
 struct Job {
   amqp::Delivery message;
   Task task;
+  bool given_again = false;  ///< to another process, since the first one had ended before it read the task
 };
+
+using Outcome = std::variant<Result, Retry>;
 
 struct Done {
   Job job;
-  std::variant<Result, Retry> outcome;
+  Outcome outcome;
   double seconds;
 };
 
 class Pool {
+  using Clock = std::chrono::steady_clock;  // for time limits: nobody sets this clock
+
  public:
   struct Process {
     pid_t pid = -1;
     int socket = -1;                        ///< the worker's end of a pair: tasks go out, results come in
     std::optional<Job> job = {};            ///< that it executes
-    Time started = {};                      ///< when the job was
+    Time started = {};                      ///< when the job was, by the time of day
+    Clock::time_point since = {};           ///< the same, for time limits
     std::optional<Result> end_reason = {};  ///< why it was killed
   };
 
@@ -67,11 +66,17 @@ class Pool {
     return std::none_of(processes_.begin(), processes_.end(), [](const Process& one) { return one.job.has_value(); });
   }
 
-  static void execute(Process& process, Job job) {
+  /// Gives a task to an idle process; to a new one, if that has ended.
+  void execute(Process& process, Job job) {
     const Task& task = job.task;
-    send_text(process.socket, json::serialize(json::value{task.name, task.id, task.args, task.kwargs, task.retries}));
+    const json::value fields = {task.name, task.id, task.args, task.kwargs, task.retries};
+    if (!send_text(process.socket, json::serialize(fields))) {
+      replace(process);
+      send_text(process.socket, json::serialize(fields));  // if this one has ended, too, collect() will find out
+    }
     process.job = std::move(job);
     process.started = now();
+    process.since = Clock::now();
   }
 
   /// Kills the process that executes a task, if one does; the task ends with `reason`.
@@ -84,7 +89,12 @@ class Pool {
   /// Sleeps until a task has ended, `other` is readable, or the time is over. Returns the tasks that have ended.
   std::vector<Done> wait(int other, std::chrono::milliseconds timeout) {
     std::vector<pollfd> ready = {{other, POLLIN, 0}};
-    for (const Process& process : processes_) ready.push_back({process.socket, POLLIN, 0});
+    for (const Process& process : processes_) {
+      ready.push_back({process.socket, POLLIN, 0});
+      for (const Limit& limit : limits) {
+        if (process.job && !process.end_reason) timeout = std::clamp(time_left(process, limit), {}, timeout);
+      }
+    }
     poll(ready.data(), ready.size(), static_cast<int>(timeout.count()));
     std::vector<Done> done;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -95,6 +105,8 @@ class Pool {
   }
 
  private:
+  static constexpr std::uint32_t max_text = 2 * max_result;  ///< bytes of what goes through a socket
+
   void start(Process& process) {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
@@ -103,40 +115,67 @@ class Pool {
     close(ends[1]);
   }
 
+  /// Kills a process with all that its task has started: its children and theirs, and also those of its group whose
+  /// own parent has ended.
+  static void kill_all_of(const Process& process) {
+    cookbook::kill_tree(process.pid);
+    ::kill(-process.pid, SIGKILL);
+  }
+
   static void end(Process& process) {
-    ::kill(process.pid, SIGKILL);
+    kill_all_of(process);
     cookbook::exit_code_of(process.pid);
     close(process.socket);
+  }
+
+  void replace(Process& process) {
+    end(process);
+    start(process);
   }
 
   static void kill(Process& process, const Result& reason) {
     if (process.end_reason) return;
     process.end_reason = reason;
-    ::kill(process.pid, SIGKILL);  // and collect() finds out that it has ended
+    kill_all_of(process);  // and collect() finds out that it has ended
+  }
+
+  struct Limit {
+    std::optional<double> Task::*seconds;
+    const char* error;  ///< what it is called in Python
+  };
+  static constexpr Limit limits[] = {{&Task::soft_limit, "SoftTimeLimitExceeded"},
+                                     {&Task::time_limit, "TimeLimitExceeded"}};
+
+  /// Until this limit of the process's task is over; a day if it has none.
+  static std::chrono::milliseconds time_left(const Process& process, const Limit& limit) {
+    using Seconds = std::chrono::duration<double>;
+    const Seconds allowed((process.job->task.*limit.seconds).value_or(86'400));
+    return std::chrono::ceil<std::chrono::milliseconds>(allowed - Seconds(Clock::now() - process.since));
   }
 
   static void enforce_limits(Process& process) {
-    const auto enforce = [&](const std::optional<double>& limit, const std::string& type) {
-      if (!limit || after(*limit, process.started) > now()) return;
-      kill(process, failure({type, fmt::format("{}", *limit), "billiard.exceptions"}));  // its module in Python
-    };
-    enforce(process.job->task.soft_limit, "SoftTimeLimitExceeded");
-    enforce(process.job->task.time_limit, "TimeLimitExceeded");
+    for (const Limit& limit : limits) {
+      const std::optional<double>& seconds = process.job->task.*limit.seconds;
+      if (!seconds || time_left(process, limit).count() > 0) continue;
+      kill(process, failure({limit.error, fmt::format("{}", *seconds), "billiard.exceptions"}));
+    }
   }
 
   /// Takes the outcome of its task from a process, or starts a new process if it has ended.
   void collect(Process& process, std::vector<Done>& done) {
     const std::optional<std::string> answer = receive_text(process.socket);
-    // Without an answer the process has ended. With an answer it may have been killed just afterwards: then the answer
-    // counts, since it came in time, but the process takes no more tasks.
-    if (!answer || process.end_reason) {
-      end(process);
-      start(process);
-    }
+    const bool never_read = !answer && errno == ECONNRESET;  // the task was in the socket still when the process ended
+    const std::optional<Outcome> outcome = answer ? read_outcome(*answer) : std::nullopt;
+    // Without an outcome the process has ended, or its memory is spoilt. With one it may have been killed just
+    // afterwards: then the outcome counts, since it came in time, but the process takes no more tasks.
+    if (!outcome || process.end_reason) replace(process);
     if (!process.job) return;
+    if (never_read && !process.end_reason && !std::exchange(process.job->given_again, true)) {
+      return execute(process, *std::exchange(process.job, std::nullopt));
+    }
     const TaskError lost("WorkerLostError", "the process that executed the task has ended", "billiard.exceptions");
-    const auto outcome = answer ? read_outcome(*answer) : process.end_reason.value_or(failure(lost));
-    done.push_back({std::move(*process.job), outcome, timestamp() - timestamp(process.started)});
+    done.push_back({std::move(*process.job), outcome.value_or(process.end_reason.value_or(failure(lost))),
+                    std::chrono::duration<double>(Clock::now() - process.since).count()});
     process.job.reset();
     process.end_reason.reset();
   }
@@ -144,7 +183,10 @@ class Pool {
   /// The life of a process: takes one task after another. The connection to the broker, and all else that is open, is
   /// the worker's alone.
   void live(int socket) const {
-    std::signal(SIGTERM, SIG_IGN);     // it may be sent to all processes, but only the worker acts on it
+    setpgid(0, 0);  // a group of its own, with all that its tasks start
+    // SIGTERM may be sent to all processes, but only the worker acts on it. (A program that a task starts would inherit
+    // SIG_IGN, and could not be ended by SIGTERM.)
+    std::signal(SIGTERM, [](int) {});
     if (socket != 3) dup2(socket, 3);  // the socket becomes descriptor 3, and all above it are closed
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive_text(3)) {
@@ -161,9 +203,14 @@ class Pool {
   json::array outcome_of(const Task& task) const {
     try {
       try {
-        return {"SUCCESS", registry_.at(task.name)(task)};
+        return {"SUCCESS", checked(registry_.at(task.name)(task))};
       } catch (const Retry& retry) {
-        if (task.retries < retry.max_retries) return {"RETRY", retry.after_seconds, retry.max_retries, retry.why};
+        if (!(retry.after_seconds >= 0 && retry.after_seconds < 1e9)) {
+          throw TaskError("ValueError", fmt::format("to be tried again after {} s", retry.after_seconds));
+        }
+        if (task.retries < retry.max_retries) {
+          return {"RETRY", retry.after_seconds, retry.max_retries, as_utf8(retry.why, 10'000)};
+        }
         throw TaskError("MaxRetriesExceededError", retry.why, "celery.exceptions");
       } catch (const TaskError&) {
         throw;
@@ -177,30 +224,36 @@ class Pool {
     }
   }
 
-  static std::variant<Result, Retry> read_outcome(const std::string& text) {
-    const json::value fields = json::parse(text);
-    const auto string = [&](std::size_t i) { return json::value_to<std::string>(fields.at(i)); };
-    if (fields.at(0) == "SUCCESS") return Result{"SUCCESS", fields.at(1)};
-    if (fields.at(0) == "RETRY") return Retry{fields.at(1).to_number<double>(), fields.at(2).as_int64(), string(3)};
-    return failure(TaskError(string(1), string(2), string(3)));
+  /// Nothing if the text is none: a task can have written into its process's socket, or memory.
+  static std::optional<Outcome> read_outcome(const std::string& text) {
+    try {
+      const json::value fields = json::parse(text);
+      const auto string = [&](std::size_t i) { return json::value_to<std::string>(fields.at(i)); };
+      if (fields.at(0) == "SUCCESS") return Result{"SUCCESS", fields.at(1)};
+      if (fields.at(0) == "RETRY") return Retry{fields.at(1).to_number<double>(), fields.at(2).as_int64(), string(3)};
+      return failure(TaskError(string(1), string(2), string(3)));
+    } catch (const std::exception&) {
+      return {};
+    }
   }
 
-  /// A text goes through a socket behind its length. If the other process is gone, nothing is sent.
-  static void send_text(int socket, const std::string& text) {
+  /// A text goes through a socket behind its length. False if the other process has ended.
+  static bool send_text(int socket, const std::string& text) {
     const auto length = static_cast<std::uint32_t>(text.size());
     std::string all(reinterpret_cast<const char*>(&length), sizeof length);
     all += text;
     for (std::size_t sent = 0; sent < all.size();) {
       const ssize_t count = send(socket, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
-      if (count < 0 && errno != EINTR) return;
+      if (count < 0 && errno != EINTR) return false;
       if (count > 0) sent += static_cast<std::size_t>(count);
     }
+    return true;
   }
 
-  /// Nothing if the other process has ended.
+  /// Nothing if the other process has ended, or sends what is no such text. errno is ECONNRESET if it had not read all.
   static std::optional<std::string> receive_text(int socket) {
     std::uint32_t length;
-    if (!receive_all(socket, &length, sizeof length)) return {};
+    if (!receive_all(socket, &length, sizeof length) || length > max_text) return {};
     std::string text(length, '\0');
     if (!receive_all(socket, text.data(), length)) return {};
     return text;
@@ -208,6 +261,7 @@ class Pool {
 
   /// A signal such as SIGTERM makes recv() return early, even with MSG_WAITALL, so it is called until all is there.
   static bool receive_all(int socket, void* place, std::size_t size) {
+    errno = 0;
     for (std::size_t got = 0; got < size;) {
       const ssize_t count = recv(socket, static_cast<char*>(place) + got, size - got, 0);
       if (count == 0 || (count < 0 && errno != EINTR)) return false;

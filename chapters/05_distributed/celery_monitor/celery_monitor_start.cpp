@@ -1,16 +1,17 @@
-// Celery control: the worker alone
+// Celery monitor: the worker alone
 //
 // Takes tasks from a broker that runs already, as `celery -A addTask worker` does, until SIGTERM comes. Python's
 // clients, `celery inspect`, `celery control` and monitors such as Flower can use it.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_control/celery_control_start.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_control_start
-// Run:     celery_control_start [--app NAME] [--broker URL] [--queues A,B] [--concurrency N] [--quiet]
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_monitor/celery_monitor_start.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_monitor_start
+// Run:     celery_monitor_start [--app NAME] [--broker URL] [--queues A,B] [--concurrency N] [--quiet]
 
+#include <algorithm>
 #include <sstream>
 
+#include "celery/tasks.hpp"
+#include "celery/worker.hpp"
 #include "cookbook/options.hpp"
-#include "tasks.hpp"
-#include "worker.hpp"
 
 namespace {
 
@@ -25,6 +26,7 @@ std::vector<std::string> split(const std::string& names) {
   std::istringstream stream(names + ',');
   for (std::string name; std::getline(stream, name, ',');) {
     if (name.empty() || name.size() > 255) refuse("--queues " + names + ": a queue's name has 1 to 255 bytes");
+    if (std::count(list.begin(), list.end(), name) > 0) refuse("--queues " + names + ": a queue is named twice");
     list.push_back(name);
   }
   return list;

@@ -26,6 +26,9 @@ class Acknowledgements {
   /// The task is done, and the message with this number takes its place; 0: it needs no message.
   void replaced(std::uint64_t tag, std::uint64_t number) { replacements_[tag] = number; }
 
+  /// The message was given back to the broker.
+  void given_back(std::uint64_t tag) { replacements_.erase(tag); }
+
   /// Acknowledges all that may be acknowledged now. `broker` is an amqp::Connection, or stands for one in a test.
   template <typename Broker>
   void send(Broker& broker) {

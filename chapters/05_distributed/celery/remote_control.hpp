@@ -48,13 +48,14 @@ class RemoteControl {
   /// reported and ignored: no message can stop the worker.
   void answer(const amqp::Message& message) {
     try {
+      if (message.body.size() > max_body) throw Malformed("a question is longer than a task may be");
       const json::value question = parsed_body(message);
       if (!is_for_this_node(question)) return;
       const std::string name = read_name(member(question, "method"), "method");
       const auto method = methods_.find(name);
       json::value value = json::object{{"error", name + " is not implemented by this worker"}};
       if (method == methods_.end())
-        cookbook::print_error(name + " is not implemented by this worker");
+        report(name + " is not implemented by this worker");
       else
         value = method->second(member(question, "arguments"));
       const json::value& reply_to = member(question, "reply_to");
@@ -63,7 +64,7 @@ class RemoteControl {
       send(answers, read_name(member(reply_to, "routing_key"), "routing_key"), {{node_, std::move(value)}},
            {{"ticket", member(question, "ticket")}, {"clock", ++clock_}});
     } catch (const std::exception& error) {
-      cookbook::print_error(std::string("question ignored: ") + error.what());
+      report(std::string("question ignored: ") + error.what());
     }
   }
 
@@ -90,6 +91,8 @@ class RemoteControl {
   }
 
  private:
+  static void report(const std::string& what) { cookbook::print_error(one_line(what)); }
+
   static constexpr const char *questions = "celery.pidbox", *answers = "reply.celery.pidbox", *events = "celeryev";
 
   bool is_for_this_node(const json::value& question) const {

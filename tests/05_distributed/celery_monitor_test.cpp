@@ -3,17 +3,15 @@
 //
 // A broker takes seconds to start, so all that needs one is looked at beside the same broker.
 
-#include <sys/time.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
-#include "05_distributed/celery_control/acknowledgements.hpp"
-#include "05_distributed/celery_control/tasks.hpp"
-#include "05_distributed/celery_control/worker.hpp"
 #include "broker.hpp"
 #include "celery/client.hpp"
+#include "celery/random_tasks.hpp"
+#include "celery/tasks.hpp"
+#include "celery/worker.hpp"
+#include "cookbook/process.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -35,7 +33,7 @@ const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "cel
 class CppWorker : public Process {
  public:
   explicit CppWorker(const std::string& url, std::vector<std::string> options = {})
-      : Process("celery_control_start", with_broker(url, std::move(options)), {.errors_among_output = true}) {
+      : Process("celery_monitor_start", with_broker(url, std::move(options)), {.errors_among_output = true}) {
     read_until(" ready.");
   }
 
@@ -67,7 +65,8 @@ std::vector<std::string> lines_of(const std::string& program, const std::vector<
 /// The scripts in Python find the broker, and the module of the application.
 void prepare_python(const Broker& broker) {
   setenv("BROKER", broker.url().c_str(), 1);
-  setenv("PYTHONPATH", scripts.c_str(), 1);
+  const char* const path = std::getenv("PYTHONPATH");  // may lead to another Celery than the system's
+  setenv("PYTHONPATH", (scripts + (path ? std::string(":") + path : "")).c_str(), 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
 }
 
@@ -119,6 +118,23 @@ void tasks_wait_overlap_and_survive_their_worker(const Broker& broker) {
   heir.read_until("Received task: addTask.nap[" + nap.id() + "], which was delivered before");
   EXPECT_EQ(heir.stop(SIGTERM).exit_code, 0);  // and SIGTERM lets it finish
   EXPECT_EQ(state_and_outcome(nap).substr(0, 9), "SUCCESS: ");
+
+  // While a worker that is to stop lets its task end, others can have the tasks that it has taken ahead.
+  {
+    CppWorker leaving(broker.url(), {"--concurrency", "1"});
+    celery::Client::Handle last_nap = client.delay("addTask.nap", 600);
+    celery::Client::Handle ahead = client.delay("addTask.add", 1, 1);
+    celery::Client::Handle later = client.apply_async("addTask.add", {2, 2}, {}, {.countdown = 0.5});
+    leaving.read_until("Received task: addTask.add[" + ahead.id());
+    leaving.read_until("Received task: addTask.add[" + later.id());
+    leaving.send_signal(SIGTERM);
+    CppWorker other(broker.url());
+    EXPECT_EQ(state_and_outcome(ahead), "SUCCESS: 2");
+    EXPECT_EQ(state_and_outcome(later), "SUCCESS: 4");
+    EXPECT_EQ(last_nap.state(), "PENDING");
+    EXPECT_EQ(leaving.stop(SIGKILL).exit_code, -SIGKILL);
+    EXPECT_EQ(other.stop(SIGKILL).exit_code, -SIGKILL);
+  }
 
   // A queue that is gone is an error at the client, at once; and the client can go on.
   EXPECT_THROW(client.apply_async("addTask.add", {5, 5}, {}, {.queue = "nowhere"}), amqp::Unroutable);
@@ -179,11 +195,54 @@ void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
   EXPECT_TRUE(eventually([&] { return posting.waiting("celery.dead") == refused + 1; }))
       << posting.waiting("celery.dead");
 
+  // A task whose result JSON does not have is answered, and so is one whose own headers are no UTF-8.
+  EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 1e308, 1e308)),
+            "FAILURE: EncodeError: the result has a number that is infinite or undefined");
+  EXPECT_EQ(post({{"task", "addTask.add\xff"}, {"id", "\xff"}, {"root_id", "\xff"}}, args), "NotRegistered");
+  EXPECT_EQ(post({{"task", "addTask.add"}, {"id", "\xff"}, {"eta", "\xff"}}, args), "DecodeError");
+  EXPECT_EQ(post(right, args, "text/\xff"), "DecodeError");
+  EXPECT_EQ(post({{"task", "a"}, {"id", "x"}, {"", object{{"", 1}}}}, args),
+            "NotRegistered");  // a header without a name
+  EXPECT_EQ(post(right, "[[\"\xff\", 5], {}, {}]"), "DecodeError");
+  // A chain that is too long, one whose next message the broker or its queue would refuse: errors, at once.
+  const std::string signature = R"({"task": "addTask.add", "args": [1], "options": {"task_id": "y"ADD}})";
+  const auto chain_of = [&](std::size_t length, const std::string& added) {
+    std::string all = signature, chain;
+    all.replace(all.find("ADD"), 3, added);
+    for (std::size_t i = 0; i < length; ++i) chain += (i ? ", " : "") + all;
+    return "[[5, 5], {}, {\"chain\": [" + chain + "]}]";
+  };
+  const auto answers_to = [&](std::size_t length, const std::string& added, std::size_t count) {
+    std::set<std::string> types = {post(right, chain_of(length, added))};
+    for (std::size_t i = 1; i < count; ++i) {
+      const auto answer = posting.next(20s);
+      if (!answer) return std::set<std::string>{"no answer"};
+      types.insert(celery::error_of(celery::read_result(*answer)).type);
+    }
+    return types;
+  };
+  const std::string success = "null";  // no type of an error
+  EXPECT_THAT(answers_to(celery::max_chain + 1, "", celery::max_chain + 2), ElementsAre("ValueError"));
+  const std::string key(300, 'k'), no_key = R"(, "group_id": {")" + key + R"(": 1})";
+  const std::string no_header = R"(, "group_id": {"a": ")" + filler + R"("})";
+  EXPECT_THAT(answers_to(1, no_key, 2), ElementsAre("ValueError", success));
+  EXPECT_THAT(answers_to(1, no_header, 2), ElementsAre("ValueError", success));
+  EXPECT_THAT(answers_to(1, R"(, "reply_to": "amq.rabbitmq.reply-to")", 1), ElementsAre(success));
+  EXPECT_THAT(answers_to(1, R"(, "reply_to": "amq.rabbitmq.reply-to.x")", 1), ElementsAre(success));
+
+  // A message that asked the broker for a copy in the worker's queue does not come there again when it is put aside.
+  EXPECT_EQ(post({{"task", "a"}, {"id", "x"}, {"CC", celery::json::array{"celery"}}}, args), "NotRegistered");
+  EXPECT_FALSE(posting.next(200ms));
+
   // A task that asks to be tried again when its headers fill the frame ends with an error, too.
   object headers = {{"task", "addTask.flaky"}, {"id", "x"}, {"filler", filler}};
   EXPECT_EQ(post(headers, "[[1], {}, {}]"), "ValueError");
   // Questions that are none are ignored.
-  for (const std::string question : {"", "5", "{}", R"({"method": 5})", R"({"method": "revoke", "arguments": {}})"}) {
+  for (const std::string& question : std::vector<std::string>{
+           "", "5", "{}", R"({"method": 5})", R"({"method": "revoke", "arguments": {}})",
+           R"({"method": "a\nReceived task: forged"})",
+           R"({"method": "ping", "reply_to": {"exchange": "reply.celery.pidbox", "routing_key": "x"}, "ticket": {")" +
+               std::string(300, 'k') + R"(": 1}})"}) {
     posting.publish("celery.pidbox", "", {.body = question, .content_type = "application/json"});
   }
   EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
@@ -200,37 +259,37 @@ void clients_in_python_use_it_like_one_of_pythons(const Broker& broker) {
   CppWorker worker(broker.url(), {"--queues", "celery,other", "--name", "cpp@test"});
   EXPECT_THAT(
       lines_of("/usr/bin/python3", {"-W", "ignore", scripts + "/client.py"}),
-      ElementsAre("add SUCCESS: 10", "by name SUCCESS: 10", "fractions SUCCESS: 3.25",
-                  "largest SUCCESS: 9223372036854775807",
-                  "large FAILURE: builtins.OverflowError: the sum does not fit into 64 bits",
-                  HasSubstr("huge FAILURE: kombu.exceptions.DecodeError: a whole number does not fit"),
-                  HasSubstr("nan FAILURE: kombu.exceptions.DecodeError: the body is no JSON"),
-                  "texts FAILURE: builtins.TypeError: add takes two numbers",
-                  "missing FAILURE: builtins.TypeError: addTask.add misses argument y",
-                  "divide FAILURE: builtins.ZeroDivisionError: division by zero",
-                  "unknown FAILURE: celery.exceptions.NotRegistered: 'addTask.subtract'",
-                  HasSubstr("crash FAILURE: billiard.exceptions.WorkerLostError"), "flaky SUCCESS: 2",
-                  "too flaky FAILURE: celery.exceptions.MaxRetriesExceededError: not yet", "countdown SUCCESS: 10",
-                  "expired REVOKED: celery.exceptions.TaskRevokedError: expired", "other queue SUCCESS: 10",
-                  HasSubstr("time limit FAILURE: billiard.exceptions.TimeLimitExceeded"),
-                  HasSubstr("soft limit FAILURE: billiard.exceptions.SoftTimeLimitExceeded"), "group [0, 2, 4, 6, 8]",
-                  HasSubstr("pickled FAILURE: kombu.exceptions.DecodeError: content type"),
-                  HasSubstr("compressed FAILURE: kombu.exceptions.DecodeError: a compressed body"),
-                  "linked FAILURE: builtins.NotImplementedError: callbacks",
-                  "starmap FAILURE: celery.exceptions.NotRegistered: 'celery.starmap'",
-                  HasSubstr("option in a chain FAILURE: builtins.NotImplementedError: in a chain: option"),
-                  "its first SUCCESS: 3", "its second SUCCESS: 6", "chain SUCCESS: 10", "immutable SUCCESS: 14",
-                  "first fails FAILURE: builtins.ZeroDivisionError: division by zero",
-                  "second fails FAILURE: builtins.ZeroDivisionError: division by zero",
-                  HasSubstr("no such queue FAILURE: celery.exceptions.QueueNotFound"), "ping {'ok': 'pong'}",
-                  "registered ['addTask.add', 'addTask.crash', 'addTask.divide', 'addTask.flaky', 'addTask.nap']",
-                  "queues ['celery', 'other']", "scheduled [True]", "active ['addTask.nap', 'addTask.nap']",
-                  "reserved True", "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
-                  "third SUCCESS: 2", "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
-                  "revoked REVOKED: celery.exceptions.TaskRevokedError: revoked", "revoked True", "stats True 2",
-                  "refused {'error': 'rate_limit is not implemented by this worker'}", "delivered again [True]",
-                  "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
-                  "monitor [True] [('addTask.add', 'SUCCESS', '5')]", "exit code 0"));
+      ElementsAre(
+          "add SUCCESS: 10", "by name SUCCESS: 10", "fractions SUCCESS: 3.25", "largest SUCCESS: 9223372036854775807",
+          "large FAILURE: builtins.OverflowError: the sum does not fit into 64 bits",
+          HasSubstr("huge FAILURE: kombu.exceptions.DecodeError: a whole number does not fit"),
+          HasSubstr("nan FAILURE: kombu.exceptions.DecodeError: the body is no JSON"),
+          "texts FAILURE: builtins.TypeError: add takes two numbers",
+          "missing FAILURE: builtins.TypeError: addTask.add misses argument y",
+          "divide FAILURE: builtins.ZeroDivisionError: division by zero",
+          "unknown FAILURE: celery.exceptions.NotRegistered: 'addTask.subtract'",
+          HasSubstr("crash FAILURE: billiard.exceptions.WorkerLostError"), "flaky SUCCESS: 2",
+          "too flaky FAILURE: celery.exceptions.MaxRetriesExceededError: not yet", "countdown SUCCESS: 10",
+          "expired REVOKED: celery.exceptions.TaskRevokedError: expired", "other queue SUCCESS: 10",
+          HasSubstr("time limit FAILURE: billiard.exceptions.TimeLimitExceeded"),
+          HasSubstr("soft limit FAILURE: billiard.exceptions.SoftTimeLimitExceeded"), "group [0, 2, 4, 6, 8]",
+          HasSubstr("pickled FAILURE: kombu.exceptions.DecodeError: content type"),
+          HasSubstr("compressed FAILURE: kombu.exceptions.DecodeError: a compressed body"),
+          "linked FAILURE: builtins.NotImplementedError: callbacks",
+          "starmap FAILURE: celery.exceptions.NotRegistered: 'celery.starmap'",
+          HasSubstr("option in a chain FAILURE: builtins.NotImplementedError: in a chain: option"),
+          "its first SUCCESS: 3", "its second SUCCESS: 6", "chain SUCCESS: 10", "immutable SUCCESS: 14",
+          "first fails FAILURE: builtins.ZeroDivisionError: division by zero",
+          "second fails FAILURE: builtins.ZeroDivisionError: division by zero",
+          HasSubstr("no such queue FAILURE: celery.exceptions.QueueNotFound"), "ping {'ok': 'pong'}",
+          "registered ['addTask.add', 'addTask.crash', 'addTask.divide', 'addTask.flaky', 'addTask.nap']",
+          "queues ['celery', 'other']", "scheduled [True]", "active ['addTask.nap', 'addTask.nap']", "reserved True",
+          "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated", "third SUCCESS: 2",
+          "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
+          "revoked REVOKED: celery.exceptions.TaskRevokedError: revoked", "revoked True", "stats True 2 amqp",
+          "refused {'error': 'rate_limit is not implemented by this worker'}", "delivered again [True]",
+          "terminated REVOKED: celery.exceptions.TaskRevokedError: terminated",
+          "monitor [True] [('addTask.add', 'SUCCESS', '5'), ('addTask.subtract', 'FAILURE', None)]", "exit code 0"));
   const auto celery = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"-W", "ignore", "-m", "celery", "-A", "celery_app"});
     return lines_of("/usr/bin/python3", words);
@@ -291,20 +350,20 @@ void a_queue_of_another_kind_is_an_error(const Broker& broker) {
   amqp::Connection connection(broker.url());
   connection.declare_queue("transient", {.durable = false});
   EXPECT_THAT(
-      lines_of("celery_control_start", {"--broker", broker.url(), "--queues", "transient"}),
-      ElementsAre(HasSubstr("celery_control_start: declare queue transient: PRECONDITION_FAILED"), "exit code 3"));
+      lines_of("celery_monitor_start", {"--broker", broker.url(), "--queues", "transient"}),
+      ElementsAre(HasSubstr("celery_monitor_start: declare queue transient: PRECONDITION_FAILED"), "exit code 3"));
 }
 
 void a_broker_that_is_gone_is_an_error(const Broker& broker) {
   celery::Client client(broker.url());
   kill(broker.pid(), SIGKILL);
   EXPECT_THROW(client.delay("addTask.add", 5, 5), amqp::Error);
-  EXPECT_THAT(lines_of("celery_control_start", {"--broker", broker.url()}),
-              ElementsAre(HasSubstr("celery_control_start: "), "exit code 3"));
+  EXPECT_THAT(lines_of("celery_monitor_start", {"--broker", broker.url()}),
+              ElementsAre(HasSubstr("celery_monitor_start: "), "exit code 3"));
 }
 
 /// The functions above, in their order, beside one broker. The first two expect its queues to be empty.
-TEST(celery_control, beside_one_broker) {
+TEST(celery_monitor, beside_one_broker) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const bool have_celery = run("/usr/bin/python3", {"-c", "import celery"}).exit_code == 0;
   Broker broker;
@@ -321,116 +380,67 @@ TEST(celery_control, beside_one_broker) {
   if (!have_celery) GTEST_SKIP() << "install python3-celery";
 }
 
-/// Stands for a broker, and notes what is acknowledged.
-struct NotingBroker {
-  std::set<std::uint64_t> unconfirmed;
-  std::vector<std::string> acknowledged;
+TEST(celery_monitor, it_is_asked_while_it_is_busy_and_tells_of_each_task) {
+  const auto result = run("celery_monitor", {}, {.limit = 100s});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0);
+  const auto answer = [&](const std::string& question) {
+    return result.captures("^" + question + " +[\\d.]+ ms  (.*)$");
+  };
+  EXPECT_THAT(answer("ping"), ElementsAre(R"({"ok":"pong"})"));
+  EXPECT_THAT(answer("active"), ElementsAre("addTask.nap "));
+  EXPECT_THAT(answer("reserved"), ElementsAre("addTask.add "));
+  EXPECT_THAT(answer("revoke"), ElementsAre(R"({"ok":"revoked"})"));
+  EXPECT_TRUE(result.has_line("events of the task that had to wait: task-received, task-started, task-succeeded"))
+      << result.text();
+}
 
-  bool is_confirmed(std::uint64_t number) const { return !unconfirmed.contains(number); }
-  void acknowledge(std::uint64_t tag, amqp::Acknowledged which) {
-    acknowledged.push_back((which == amqp::Acknowledged::this_one ? "" : "up to ") + std::to_string(tag));
+TEST(celery_monitor, the_answers_have_what_flowers_page_of_a_worker_shows) {
+  const celery::json::array queues = celery::active_queues({"celery"});
+  ASSERT_EQ(queues.size(), 1U);
+  for (const std::string name : {"name", "exclusive", "durable", "routing_key", "no_ack", "alias", "queue_arguments",
+                                 "binding_arguments", "auto_delete"}) {
+    EXPECT_TRUE(queues[0].as_object().contains(name)) << name;
   }
-};
-
-TEST(celery_control, a_message_is_acknowledged_when_what_replaces_it_is_confirmed) {
-  NotingBroker broker;
-  celery::Acknowledgements acknowledgements;
-  const auto sent = [&] {
-    acknowledgements.send(broker);
-    return std::exchange(broker.acknowledged, {});
-  };
-  for (std::uint64_t tag = 1; tag <= 6; ++tag) acknowledgements.received(tag);
-  EXPECT_THAT(sent(), ElementsAre());
-  broker.unconfirmed = {8};
-  acknowledgements.replaced(4, 7);
-  acknowledgements.replaced(2, 8);
-  EXPECT_THAT(sent(), ElementsAre("4"));  // alone, since 1 and 3 are not done
-  EXPECT_THAT(sent(), ElementsAre());     // and only once
-  acknowledgements.replaced(1, 9);
-  EXPECT_THAT(sent(), ElementsAre("up to 1"));  // 2 is done, but the broker does not have its result yet
-  broker.unconfirmed = {};
-  acknowledgements.replaced(3, 0);
-  acknowledgements.replaced(6, 10);
-  EXPECT_THAT(sent(), ElementsAre("6", "up to 3"));  // 5 is not done
-  acknowledgements.replaced(5, 11);
-  EXPECT_THAT(sent(), ElementsAre("up to 5"));
-
-  // On a new connection the tags begin with 1 again. What was received on the old one is no longer acknowledged.
-  acknowledgements.received(7);
-  acknowledgements.clear();
-  acknowledgements.received(1);
-  acknowledgements.replaced(1, 1);
-  EXPECT_THAT(sent(), ElementsAre("up to 1"));
+  const object broker = celery::broker_info("amqp://guest:secret@127.0.0.1:1//");
+  EXPECT_EQ(celery::json::serialize(broker),
+            R"({"transport":"amqp","hostname":"127.0.0.1","port":1,"userid":"guest","virtual_host":"/","ssl":false})");
 }
 
-TEST(celery_control, signals_do_not_lose_an_answer) {
-  celery::Registry registry;
-  constexpr std::size_t length = 16'000'000;  // more than fits into a socket, so that the answer comes in parts
-  registry.add("long", [](const celery::Task&) { return celery::json::string(length, 'x'); });
-  celery::Pool pool(1, registry);
-  const auto expect_answer = [&] {
-    celery::Pool::execute(*pool.idle(), {{}, {.name = "long", .id = "1"}});
-    std::vector<celery::Done> done;
-    while (done.empty()) done = pool.wait(-1, 1s);
-    const auto& result = std::get<celery::Result>(done[0].outcome);
-    ASSERT_EQ(result.status, "SUCCESS") << result.traceback;
-    EXPECT_EQ(result.value.as_string().size(), length);
-  };
-  std::signal(SIGALRM, [](int) {});
-  const itimerval often = {{0, 200}, {0, 200}}, never = {};
-  setitimer(ITIMER_REAL, &often, nullptr);  // a signal every 200 us, to this process only
-  expect_answer();
-  setitimer(ITIMER_REAL, &never, nullptr);
-
-  // SIGTERM to all processes stops the worker, but not the task of a process.
-  ASSERT_EQ(kill(pool.processes()[0].pid, SIGTERM), 0);
-  expect_answer();
-}
-
-TEST(celery_control, a_process_that_is_killed_after_its_answer_takes_no_more_tasks) {
-  celery::Registry registry;
-  registry.add("add", {"x", "y"}, celery::add);
-  celery::Pool pool(1, registry);
-  const auto execute = [&](const std::string& id) {
-    celery::Pool::execute(*pool.idle(), {{}, {.name = "add", .id = id, .args = {5, 5}}});
-    pollfd answer = {pool.processes()[0].socket, POLLIN, 0};
-    ASSERT_EQ(poll(&answer, 1, 20'000), 1);
-  };
-  const auto expect_10 = [&] {
-    const std::vector<celery::Done> done = pool.wait(-1, 0ms);
-    ASSERT_EQ(done.size(), 1U);
-    EXPECT_EQ(std::get<celery::Result>(done[0].outcome).value, 10);
-  };
-  execute("1");
-  pool.kill_task("1", celery::failure({"TaskRevokedError", "terminated"}));
-  expect_10();  // the answer was there before
-  execute("2");
-  expect_10();
-}
-
-TEST(celery_control, the_command_line_of_the_worker_is_checked) {
-  const auto help = run("celery_control_start", {"--help"});
+TEST(celery_monitor, the_command_line_of_the_worker_is_checked) {
+  const auto help = run("celery_monitor_start", {"--help"});
   EXPECT_EQ(help.exit_code, 0);
   for (const std::string text : {"--app", "--broker", "--quiet", "--version", "amqp://guest@localhost//"}) {
     EXPECT_THAT(help.text(), HasSubstr(text));
   }
-  const auto version = run("celery_control_start", {"--version"});
+  const auto version = run("celery_monitor_start", {"--version"});
   EXPECT_EQ(version.exit_code, 0);
-  EXPECT_EQ(version.lines_with("^celery_control_start \\d+\\.\\d+\\.\\d+, Celery message protocol 2, ").size(), 1U);
+  EXPECT_EQ(version.lines_with("^celery_monitor_start \\d+\\.\\d+\\.\\d+, Celery message protocol 2, ").size(), 1U);
   const std::string long_name(256, 'q');
   for (const std::vector<std::string>& wrong :
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"--concurrency", "0"},
                                              {"--queues", "a,,b"},
+                                             {"--queues", "a,b,a"},
                                              {"--queues", long_name},
                                              {"--name", long_name},
                                              {"--broker", "redis://localhost"},
                                              {"--broker", "amqp://a:b@c:port"}}) {
-    const auto result = run("celery_control_start", wrong);
+    const auto result = run("celery_monitor_start", wrong);
     EXPECT_EQ(result.exit_code, 2) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();
     EXPECT_THAT(result.err[0], HasSubstr(wrong[0])) << result.text();
   }
+}
+
+TEST(celery_monitor, survives_random_messages) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const celery::Registry registry = registry_for_random_tasks();
+  const celery::Settings settings = {.url = broker.url(), .node = "cpp@random", .concurrency = 2};
+  expect_to_survive(
+      broker.url(), [&] { celery::Worker(settings, registry).run(); }, true);
 }
 
 }  // namespace

@@ -1,0 +1,175 @@
+// Chains and acknowledgements in this process, the program's output, and a client in Python. Catalogue: 5.1, 5.2.
+
+#include "celery/chain.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "05_distributed/celery_chain/worker.hpp"
+#include "broker.hpp"
+#include "celery/acknowledgements.hpp"
+#include "celery/random_tasks.hpp"
+#include "celery/tasks.hpp"
+#include "cookbook/process.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using celery::json::object;
+using test_support::run;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Stands for a broker, and notes what is acknowledged.
+struct NotingBroker {
+  std::set<std::uint64_t> unconfirmed;
+  std::vector<std::string> acknowledged;
+
+  bool is_confirmed(std::uint64_t number) const { return !unconfirmed.contains(number); }
+  void acknowledge(std::uint64_t tag, amqp::Acknowledged which) {
+    acknowledged.push_back((which == amqp::Acknowledged::this_one ? "" : "up to ") + std::to_string(tag));
+  }
+};
+
+TEST(celery_chain, a_message_is_acknowledged_when_what_replaces_it_is_confirmed) {
+  NotingBroker broker;
+  celery::Acknowledgements acknowledgements;
+  const auto sent = [&] {
+    acknowledgements.send(broker);
+    return std::exchange(broker.acknowledged, {});
+  };
+  for (std::uint64_t tag = 1; tag <= 6; ++tag) acknowledgements.received(tag);
+  EXPECT_THAT(sent(), ElementsAre());
+  broker.unconfirmed = {8};
+  acknowledgements.replaced(4, 7);
+  acknowledgements.replaced(2, 8);
+  EXPECT_THAT(sent(), ElementsAre("4"));  // alone, since 1 and 3 are not done
+  EXPECT_THAT(sent(), ElementsAre());     // and only once
+  acknowledgements.replaced(1, 9);
+  EXPECT_THAT(sent(), ElementsAre("up to 1"));  // 2 is done, but the broker does not have its result yet
+  broker.unconfirmed = {};
+  acknowledgements.replaced(3, 0);
+  acknowledgements.replaced(6, 10);
+  EXPECT_THAT(sent(), ElementsAre("6", "up to 3"));  // 5 is not done
+  acknowledgements.replaced(5, 11);
+  EXPECT_THAT(sent(), ElementsAre("up to 5"));
+
+  // On a new connection the tags begin with 1 again. What was received on the old one is no longer acknowledged.
+  acknowledgements.received(7);
+  acknowledgements.clear();
+  acknowledgements.received(1);
+  acknowledgements.replaced(1, 1);
+  EXPECT_THAT(sent(), ElementsAre("up to 1"));
+}
+
+/// A task with a chain of so many signatures, as few bytes each as there can be.
+celery::Task with_chain(std::size_t length) {
+  celery::Task task = {.name = "first", .id = "1", .reply_to = "answers"};
+  const object signature = {{"task", "a"}, {"options", object{{"task_id", "b"}}}};
+  for (std::size_t i = 0; i < length; ++i) task.chain.push_back(signature);
+  return task;
+}
+
+TEST(celery_chain, a_chain_takes_memory_in_proportion_to_its_length) {
+  const celery::Task task = with_chain(3'000);
+  const auto peak_of_a_child = [&](bool checked) {
+    const pid_t child = cookbook::start_child([&] {
+      if (checked) check_chain(task);
+      if (checked) next_in_chain(task, 5);
+    });
+    rusage usage = {};
+    int status = -1;
+    EXPECT_EQ(wait4(child, &status, 0, &usage), child);
+    EXPECT_EQ(status, 0);
+    return usage.ru_maxrss;
+  };
+  EXPECT_LT(peak_of_a_child(true) - peak_of_a_child(false),
+            20'000 * test_support::memory_factor);  // KiB; it was 1.3 GB
+}
+
+TEST(celery_chain, a_chain_has_a_limit) {
+  EXPECT_NO_THROW(check_chain(with_chain(celery::max_chain)));
+  EXPECT_THROW(check_chain(with_chain(celery::max_chain + 1)), celery::TaskError);
+  celery::Task wrong = with_chain(3);
+  wrong.chain[0] = 5;
+  EXPECT_THROW(check_chain(wrong), celery::Malformed);
+  const celery::Next next = next_in_chain(with_chain(3), 7);
+  EXPECT_EQ(next.task.name, "a");
+  EXPECT_EQ(next.task.args, celery::json::array{7});
+  EXPECT_EQ(next.task.chain.size(), 2U);
+}
+
+TEST(celery_chain, each_message_goes_when_another_has_taken_its_place) {
+  const auto result = run("celery_chain", {"--pause-ms", "20"}, {.limit = 100s});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.leaked_processes, 0);
+  std::vector<std::string> lines;
+  for (const std::string& line : result.out) {
+    std::istringstream words(line);
+    std::string text;
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+    lines.push_back(text);
+  }
+  EXPECT_THAT(lines,
+              ElementsAre("message what takes its place",                                             //
+                          "add(1, 2), then 2 more add(3, 3), then 1 more",                            //
+                          "add(3, 3), then 1 more add(6, 4)",                                         //
+                          "add(6, 4) result 10",                                                      //
+                          "ok the client gets: 10",                                                   //
+                          "flaky(2) flaky(2), retry 1 in 20 ms",                                      //
+                          "flaky(2), retry 1 flaky(2), retry 2 in 20 ms",                             //
+                          "flaky(2), retry 2 result \"done\"",                                        //
+                          "ok the client gets: \"done\"",                                             //
+                          "divide(1, 0), then 2 more 3 results ZeroDivisionError: division by zero",  //
+                          "ok the client gets: ZeroDivisionError: division by zero",                  //
+                          "add(5, 5), then 1 more add(10, 1)",                                        //
+                          "the worker is killed before it acknowledges the task",                     //
+                          "add(5, 5), then 1 more add(10, 1)",                                        //
+                          "add(10, 1) result 11",                                                     //
+                          "add(10, 1) result 11",                                                     //
+                          "ok the client gets: 11",                                                   //
+                          "ok exit code of the worker that takes what is left: 0"))
+      << result.text();
+}
+
+TEST(celery_chain, clients_in_python_get_what_they_would_get_from_a_worker_of_pythons) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const std::string scripts = std::filesystem::path(__FILE__).parent_path() / "celery";
+  if (run("/usr/bin/python3", {"-c", "import celery"}).exit_code != 0) GTEST_SKIP() << "install python3-celery";
+  const Broker broker;
+  cookbook::ChildProcess worker([&] {
+    const celery::Registry registry = celery::registered_tasks("addTask");
+    celery::ChainWorker(broker.url(), registry).run(1'000'000);
+  });
+  setenv("BROKER", broker.url().c_str(), 1);
+  const char* const path = std::getenv("PYTHONPATH");  // may lead to another Celery than the system's
+  setenv("PYTHONPATH", (scripts + (path ? std::string(":") + path : "")).c_str(), 1);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+  const auto client = run("/usr/bin/python3", {"-W", "ignore", scripts + "/client.py", "following"}, {.limit = 200s});
+  EXPECT_THAT(
+      client.out,
+      ElementsAre("its first SUCCESS: 3", "its second SUCCESS: 6", "chain SUCCESS: 10", "immutable SUCCESS: 14",
+                  "first fails FAILURE: builtins.ZeroDivisionError: division by zero",
+                  "second fails FAILURE: builtins.ZeroDivisionError: division by zero",
+                  HasSubstr("no such queue FAILURE: celery.exceptions.QueueNotFound"), "flaky SUCCESS: 2",
+                  "too flaky FAILURE: celery.exceptions.MaxRetriesExceededError: not yet", "countdown SUCCESS: 10",
+                  "expired REVOKED: celery.exceptions.TaskRevokedError: expired", "long SUCCESS: 100"))
+      << client.text();
+  EXPECT_EQ(worker.wait(0ms), std::nullopt) << "the worker has ended";
+}
+
+TEST(celery_chain, survives_random_messages) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const celery::Registry registry = registry_for_random_tasks();
+  expect_to_survive(broker.url(), [&] { celery::ChainWorker(broker.url(), registry).run(1'000'000); });
+}
+
+}  // namespace

@@ -1,0 +1,224 @@
+// The pool of processes in this process: what becomes of a task, of the process that executes it, and of all that it
+// has started; and the program's output. Catalogue: 5.1, 5.2.
+
+#include "celery/pool.hpp"
+
+#include <sys/time.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "05_distributed/celery_pool/worker.hpp"
+#include "broker.hpp"
+#include "celery/random_tasks.hpp"
+#include "celery/tasks.hpp"
+#include "support/eventually.hpp"
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using celery::json::object;
+using test_support::eventually;
+using test_support::run;
+
+TEST(celery_pool, signals_do_not_lose_an_answer) {
+  celery::Registry registry;
+  constexpr std::size_t length = 16'000'000;  // more than fits into a socket, so that the answer comes in parts
+  registry.add("long", [](const celery::Task&) { return celery::json::string(length, 'x'); });
+  celery::Pool pool(1, registry);
+  const auto expect_answer = [&] {
+    pool.execute(*pool.idle(), {{}, {.name = "long", .id = "1"}});
+    std::vector<celery::Done> done;
+    while (done.empty()) done = pool.wait(-1, 1s);
+    const auto& result = std::get<celery::Result>(done[0].outcome);
+    ASSERT_EQ(result.status, "SUCCESS") << result.traceback;
+    EXPECT_EQ(result.value.as_string().size(), length);
+  };
+  std::signal(SIGALRM, [](int) {});
+  const itimerval often = {{0, 200}, {0, 200}}, never = {};
+  setitimer(ITIMER_REAL, &often, nullptr);  // a signal every 200 us, to this process only
+  expect_answer();
+  setitimer(ITIMER_REAL, &never, nullptr);
+
+  // SIGTERM to all processes stops the worker, but not the task of a process.
+  ASSERT_EQ(kill(pool.processes()[0].pid, SIGTERM), 0);
+  expect_answer();
+}
+
+/// What the pool says of a task, as text.
+std::string outcome_in(celery::Pool& pool, const std::string& name, celery::json::array args = {}) {
+  pool.execute(*pool.idle(), {{}, {.name = name, .id = "1", .args = std::move(args)}});
+  std::vector<celery::Done> done;
+  while (done.empty()) done = pool.wait(-1, 1s);
+  if (const auto* retry = std::get_if<celery::Retry>(&done[0].outcome)) return "RETRY: " + retry->why;
+  const auto& result = std::get<celery::Result>(done[0].outcome);
+  return result.status + ": " + (result.status == "SUCCESS" ? celery::shown(result.value) : result.traceback);
+}
+
+/// Whether a process is there, and is more than an entry that waits for its parent.
+bool lives(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  return std::getline(stat, text) && text.substr(text.rfind(')') + 2, 1) != "Z";
+}
+
+TEST(celery_pool, no_child_of_a_killed_task_is_left) {
+  const test_support::TemporaryDirectory folder;
+  const auto read_pids = [&] {
+    std::ifstream file(folder.path / "pids");
+    std::vector<pid_t> pids;
+    for (pid_t pid = 0; file >> pid;) pids.push_back(pid);
+    return pids;
+  };
+  celery::Registry registry;
+  // A child, one that has left the group, and one whose own parent has ended.
+  registry.add("family", [&](const auto&) {
+    const std::string script =
+        "sleep 1000 & echo $! >>F; setsid sleep 1000 & echo $! >>F; (sleep 1000 & echo $! >>F); wait";
+    std::string command = script;
+    for (std::size_t at; (at = command.find(">F")) != std::string::npos;) {
+      command.replace(at, 2, "> " + (folder.path / "pids").string());
+    }
+    return std::system(command.c_str());
+  });
+  registry.add("term", [](const auto&) {
+    return std::system("kill -TERM $$; echo still there") == SIGTERM;  // a program that a task starts can be ended
+  });
+  celery::Pool pool(1, registry);
+  pool.execute(*pool.idle(), {{}, {.name = "family", .id = "1"}});
+  ASSERT_TRUE(eventually([&] { return read_pids().size() == 3; }));
+  const std::vector<pid_t> pids = read_pids();
+  for (const pid_t pid : pids) EXPECT_TRUE(lives(pid));
+  pool.kill_task("1", celery::failure({"TaskRevokedError", "terminated"}));
+  while (pool.wait(-1, 1s).empty()) continue;
+  for (const pid_t pid : pids) EXPECT_TRUE(eventually([&] { return !lives(pid); })) << pid;
+  EXPECT_EQ(outcome_in(pool, "term"), "SUCCESS: true");
+}
+
+TEST(celery_pool, a_task_that_no_process_has_read_is_not_lost) {
+  celery::Registry registry;
+  registry.add("add", {"x", "y"}, celery::add);
+  registry.add("crash", {}, celery::crash);
+  celery::Pool pool(1, registry);
+  const auto process = [&] { return pool.processes()[0].pid; };
+  // It had ended before the task was sent,
+  ASSERT_EQ(kill(process(), SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return !lives(process()); }));
+  EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
+  // or afterwards, with the task unread.
+  ASSERT_EQ(kill(process(), SIGSTOP), 0);
+  pool.execute(*pool.idle(), {{}, {.name = "add", .id = "1", .args = {6, 6}}});
+  ASSERT_EQ(kill(process(), SIGKILL), 0);
+  std::vector<celery::Done> done;
+  while (done.empty()) done = pool.wait(-1, 1s);
+  EXPECT_EQ(std::get<celery::Result>(done[0].outcome).value, 12);
+  // A task that was read is lost, and is not executed a second time.
+  EXPECT_EQ(outcome_in(pool, "crash"), "FAILURE: WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
+}
+
+TEST(celery_pool, a_time_limit_is_kept_to_the_millisecond_and_not_by_the_time_of_day) {
+  celery::Registry registry;
+  registry.add("nap", {"seconds"}, celery::nap);
+  celery::Pool pool(1, registry);
+  pool.execute(*pool.idle(), {{}, {.name = "nap", .id = "1", .args = {60}, .time_limit = 0.25}});
+  std::vector<celery::Done> done;
+  int waits = 0;
+  for (; done.empty(); ++waits) done = pool.wait(-1, 60s);  // the pool wakes up by itself when the limit is over
+  EXPECT_LE(waits, 5);
+  EXPECT_EQ(std::get<celery::Result>(done[0].outcome).traceback, "TimeLimitExceeded: 0.25");
+  EXPECT_GE(done[0].seconds, 0.25);
+}
+
+TEST(celery_pool, a_process_that_is_killed_after_its_answer_takes_no_more_tasks) {
+  celery::Registry registry;
+  registry.add("add", {"x", "y"}, celery::add);
+  celery::Pool pool(1, registry);
+  const auto execute = [&](const std::string& id) {
+    pool.execute(*pool.idle(), {{}, {.name = "add", .id = id, .args = {5, 5}}});
+    pollfd answer = {pool.processes()[0].socket, POLLIN, 0};
+    ASSERT_EQ(poll(&answer, 1, 20'000), 1);
+  };
+  const auto expect_10 = [&] {
+    const std::vector<celery::Done> done = pool.wait(-1, 0ms);
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_EQ(std::get<celery::Result>(done[0].outcome).value, 10);
+  };
+  execute("1");
+  pool.kill_task("1", celery::failure({"TaskRevokedError", "terminated"}));
+  expect_10();  // the answer was there before
+  execute("2");
+  expect_10();
+}
+
+celery::json::value nested(int levels) {
+  celery::json::value value = celery::json::array();
+  while (--levels > 0) value = celery::json::array{std::move(value)};
+  return value;
+}
+
+TEST(celery_pool, what_is_no_json_harms_neither_the_worker_nor_the_process) {
+  celery::Registry registry;
+  registry.add("add", {"x", "y"}, celery::add);
+  registry.add("text", [](const auto&) { return celery::json::string("\xff\n"); });
+  registry.add("key", [](const auto&) { return object{{"\xc0\xaf", 1}}; });
+  registry.add("throw text", [](const auto&) -> celery::json::value { throw std::runtime_error("a\xe2\x82"); });
+  registry.add("throw type", [](const auto&) -> celery::json::value { throw celery::TaskError("\xff", "", "\xff"); });
+  registry.add("throw number", [](const auto&) -> celery::json::value { throw 5; });
+  registry.add("retry text", [](const auto&) -> celery::json::value { throw celery::Retry{1, 3, "\xff"}; });
+  registry.add("retry never", [](const auto&) -> celery::json::value { throw celery::Retry{INFINITY, 3, "why"}; });
+  registry.add("levels", [](const celery::Task& task) { return nested(static_cast<int>(task.args[0].as_int64())); });
+  registry.add("long", [](const auto&) { return celery::json::string((1 << 24) - 1, 'x'); });
+  registry.add("rubbish", [](const auto&) { return ::write(3, "\x03\0\0\0abc", 7); });
+  registry.add("endless rubbish", [](const auto&) { return ::write(3, "\xff\xff\xff\xffxxx", 7); });
+  celery::Pool pool(1, registry);
+  const pid_t process = pool.processes()[0].pid;
+  EXPECT_EQ(outcome_in(pool, "add", {1e308, 1e308}),
+            "FAILURE: EncodeError: the result has a number that is infinite or undefined");
+  EXPECT_EQ(outcome_in(pool, "text"), "FAILURE: EncodeError: the result has a text that is no UTF-8");
+  EXPECT_EQ(outcome_in(pool, "key"), "FAILURE: EncodeError: the result has a text that is no UTF-8");
+  EXPECT_EQ(outcome_in(pool, "throw text"), "FAILURE: RuntimeError: a??");
+  EXPECT_EQ(outcome_in(pool, "throw type"), "FAILURE: ?: ");
+  EXPECT_EQ(outcome_in(pool, "throw number"), "FAILURE: RuntimeError: an exception of unknown type");
+  EXPECT_EQ(outcome_in(pool, "retry text"), "RETRY: ?");
+  EXPECT_EQ(outcome_in(pool, "retry never"), "FAILURE: ValueError: to be tried again after inf s");
+  EXPECT_EQ(outcome_in(pool, "levels", {30}), "SUCCESS: " + std::string(30, '[') + std::string(30, ']'));
+  EXPECT_EQ(outcome_in(pool, "levels", {31}), "FAILURE: EncodeError: the result has more than 30 levels");
+  EXPECT_EQ(outcome_in(pool, "levels", {10'000}), "FAILURE: EncodeError: the result has more than 30 levels");
+  EXPECT_EQ(outcome_in(pool, "long"), "FAILURE: EncodeError: the result has more than 16 MiB");
+  EXPECT_EQ(pool.processes()[0].pid, process);
+  EXPECT_EQ(outcome_in(pool, "rubbish"), "FAILURE: WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(outcome_in(pool, "endless rubbish"),
+            "FAILURE: WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
+}
+
+TEST(celery_pool, each_end_of_a_task_reaches_the_client_and_costs_at_most_its_process) {
+  const auto result = run("celery_pool", {"--limit-ms", "50"}, {.limit = 100s});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  const auto expect_line = [&](const std::string& task, const std::string& answer, const std::string& process) {
+    EXPECT_EQ(result.lines_with("^" + task + " +" + answer + " +[\\d.]+ ms  " + process + "$").size(), 1U)
+        << task << '\n'
+        << result.text();
+  };
+  expect_line("add\\(5, 5\\)", "10", "goes on");
+  expect_line("add\\(1e308, 1e308\\)", "EncodeError: .*", "goes on");
+  expect_line("crash\\(\\)", "WorkerLostError: .*", "is replaced");
+  expect_line("nap\\(60\\), limit 0.05 s", "TimeLimitExceeded: 0.05", "is replaced");
+  expect_line("nap\\(60\\), revoked", "TaskRevokedError: terminated", "is replaced");
+  expect_line("nap\\(0.3\\), worker lost", "\"awake\"", "is replaced");
+  EXPECT_EQ(result.leaked_processes, 0);
+}
+
+TEST(celery_pool, survives_random_messages) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const celery::Registry registry = registry_for_random_tasks();
+  expect_to_survive(
+      broker.url(), [&] { celery::PoolWorker(broker.url(), registry, 2).run(); }, true);
+}
+
+}  // namespace
