@@ -10,10 +10,14 @@
 
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
 using test_support::run;
+
+const std::filesystem::path recipe =
+    std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/07_cloud/container_engine";
 
 /// An engine that gives recorded answers, one per method and path, such as "GET /version". The one for a path that is
 /// not there is 404.
@@ -23,6 +27,8 @@ class FakeEngine {
     unsigned status;
     std::string body;
   };
+
+  static inline const Answer broken_off = {0, ""};  ///< the connection ends without one
 
   explicit FakeEngine(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
@@ -39,6 +45,12 @@ class FakeEngine {
   long asked(const std::string& what) {
     std::scoped_lock lock(mutex_);
     return asked_[what];
+  }
+
+  /// The body of the last request of this kind.
+  std::string body_of(const std::string& what) {
+    std::scoped_lock lock(mutex_);
+    return bodies_[what];
   }
 
   /// From now on the answer to `what`.
@@ -58,12 +70,14 @@ class FakeEngine {
       const std::string what = std::string(request.method_string()) + " " + std::string(request.target());
       std::scoped_lock lock(mutex_);
       ++asked_[what];
+      bodies_[what] = request.body();
       Answer answer = {404, R"({"message":"page not found"})"};
       if (const auto known = answers_.find(what); known != answers_.end()) answer = known->second;
       if (what == "POST /v1.40/images/load") {
         const auto after = answers_.find("GET /v1.40/images/json after load");
         if (after != answers_.end()) answers_["GET /v1.40/images/json"] = after->second;
       }
+      if (answer.status == 0) continue;
       http::response<http::string_body> response(http::int_to_status(answer.status), 11, answer.body);
       response.prepare_payload();
       http::write(socket, response);
@@ -74,6 +88,7 @@ class FakeEngine {
   std::mutex mutex_;
   std::map<std::string, Answer> answers_;
   std::map<std::string, long> asked_;
+  std::map<std::string, std::string> bodies_;
   boost::asio::io_context io_;
   boost::asio::local::stream_protocol::acceptor acceptor_{io_, path()};
   std::jthread thread_;
@@ -157,6 +172,46 @@ TEST(container_engine_engine, a_refusal_has_the_engines_words_and_a_container_th
   EXPECT_THROW(Engine("/no/such/socket").images(), boost::system::system_error);
 }
 
+TEST(container_engine_engine, a_container_that_has_ended_already_is_stopped_and_not_an_error) {
+  FakeEngine fake({{"POST /v1.40/containers/c1/stop?t=5", {304, ""}},
+                   {"POST /v1.40/containers/c1/wait", {200, R"({"StatusCode":0})"}}});
+  EXPECT_EQ(Engine(fake.path()).stop("c1"), 0);
+}
+
+TEST(container_engine_engine, a_container_is_removed_whatever_goes_wrong_at_its_start) {
+  FakeEngine fake({{"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", FakeEngine::broken_off},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  EXPECT_THROW(Engine(fake.path()).run("greeting", 5000), boost::system::system_error);
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
+
+  fake.set("DELETE /v1.40/containers/c1?force=true", {500, R"({"message":"busy"})"});
+  fake.set("POST /v1.40/containers/c1/start", {500, R"({"message":"no such file or directory"})"});
+  try {
+    Engine(fake.path()).run("greeting", 5000);
+    FAIL();
+  } catch (const EngineError& error) {
+    EXPECT_STREQ(error.what(), "status 500: no such file or directory") << "the first error is reported";
+  }
+}
+
+TEST(container_engine_engine, publishes_a_port_for_this_machine_alone) {
+  FakeEngine fake(
+      {{"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}}, {"POST /v1.40/containers/c1/start", {204, ""}}});
+  EXPECT_EQ(Engine(fake.path()).run("greeting", 5000), "c1");
+  const json::value order = json::parse(fake.body_of("POST /v1.40/containers/create"));
+  EXPECT_EQ(order, json::parse(R"({"Image":"greeting:latest",
+      "HostConfig":{"PortBindings":{"5000/tcp":[{"HostIp":"127.0.0.1","HostPort":""}]}}})"));
+}
+
+TEST(container_engine_engine, an_engine_that_does_not_answer_is_an_error) {
+  const test_support::TemporaryDirectory folder;
+  boost::asio::io_context io;
+  const boost::asio::local::stream_protocol::acceptor silent(io, (folder.path / "socket").string());
+  const Engine engine(folder.path / "socket", std::chrono::seconds(1));
+  test_support::with_watchdog([&] { EXPECT_THROW(engine.images(), boost::system::system_error); });
+}
+
 TEST(container_engine_engine, tells_the_port_of_the_host_and_the_exit_code) {
   FakeEngine fake({{"GET /v1.40/containers/c1/json",
                     {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostIp":"127.0.0.1","HostPort":"49153"}]}}})"}},
@@ -216,8 +271,47 @@ TEST(container_engine, runs_with_the_engine_of_this_machine_and_leaves_nothing_b
       << result.text();
 }
 
-TEST(container_engine_version, takes_the_newer_engine_for_one_that_is_too_old) {
-  const auto result = run("container_engine_version");
+/// Without podman, run.sh uses the docker engine that runs. Here `docker` notes what it is told, and `container_engine`
+/// does nothing.
+TEST(container_engine, removes_the_image_that_it_has_loaded_and_none_of_the_users) {
+  for (const bool there_before : {true, false}) {
+    const test_support::TemporaryDirectory folder;
+    const auto script = [&](const std::string& name, const std::string& text) {
+      std::ofstream(folder.path / name) << "#!/bin/sh\n" << text << '\n';
+      std::filesystem::permissions(folder.path / name, std::filesystem::perms::owner_all);
+    };
+    script("docker",
+           "echo \"$@\" >>" + (folder.path / "log").string() + "\n" + (there_before ? "true" : "[ \"$1\" != image ]"));
+    script("container_engine", "true");
+    std::ofstream(folder.path / "greeting.tar") << "an archive";
+    for (const char* tool : {"bash", "realpath", "mktemp", "rm", "cat", "grep", "tail", "id", "env", "sh"}) {
+      for (const std::string bin : {"/usr/bin/", "/bin/"}) {
+        std::error_code exists;
+        if (std::filesystem::exists(bin + tool)) {
+          std::filesystem::create_symlink(bin + tool, folder.path / tool, exists);
+        }
+      }
+    }
+    boost::asio::io_context io;
+    const boost::asio::local::stream_protocol::acceptor engine(io, (folder.path / "docker.sock").string());
+    const auto result = test_support::run(
+        (recipe / "run.sh").string(), {folder.path},
+        {.environment = {{"PATH", folder.path}, {"DOCKER_HOST", "unix://" + (folder.path / "docker.sock").string()}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    const std::string told = test_support::text_of(folder.path / "log");
+    EXPECT_EQ(told.find("rmi localhost/greeting:1.0") == told.npos, there_before) << told;
+  }
+}
+
+TEST(container_engine_published, answers_at_every_address) {
+  const auto result = run("container_engine_published");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out,
+              testing::ElementsAre("through 127.0.0.1: the server answers", "through 127.0.0.2: the server answers"));
+}
+
+TEST(container_engine_text_versions, takes_the_newer_engine_for_one_that_is_too_old) {
+  const auto result = run("container_engine_text_versions");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out,
               testing::ElementsAre("compared as texts:   no version in common", "compared as numbers: 1.12"));

@@ -3,8 +3,10 @@
 #include "07_cloud/container/isolated.hpp"
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/wait.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -45,6 +47,30 @@ TEST(container_image, is_small_static_and_always_the_same) {
     const auto refused = build(folder.path / file, "three.tar");
     EXPECT_EQ(refused.exit_code, 2) << file;
     EXPECT_EQ(refused.err.size(), 1U) << refused.text();
+  }
+}
+
+TEST(container_image, has_files_of_the_folder_alone_and_at_places_within_it) {
+  const test_support::TemporaryDirectory outer;
+  const std::filesystem::path folder = outer.path / "context";
+  std::filesystem::create_directories(folder / "etc");
+  std::ofstream(outer.path / "secret") << "secret";
+  std::ofstream(folder / "etc/mine") << "mine";
+  std::filesystem::create_symlink(outer.path / "secret", folder / "link");
+  std::filesystem::create_symlink("etc/mine", folder / "inner_link");
+  const auto build = [&](const std::string& copy) {
+    std::ofstream(outer.path / "Containerfile") << "FROM scratch\nCOPY " << copy << '\n';
+    return run(recipe / "build_image.py", {outer.path / "Containerfile", folder, "x:1", outer.path / "image.tar"});
+  };
+  for (const char* copy : {"/etc/shadow /x", "/etc/passwd /x", "../secret /x", "etc/../../secret /x", "link /x",
+                           "etc/mine /../x", "etc/mine ../x", "etc/mine /a/../../x", "etc/mine /", "etc/mine .."}) {
+    const auto refused = build(copy);
+    EXPECT_EQ(refused.exit_code, 2) << copy;
+    EXPECT_EQ(refused.err.size(), 1U) << refused.text();
+  }
+  // As with podman and docker, a path that begins with a slash begins at the folder.
+  for (const char* copy : {"/etc/mine /x", "etc/mine a/b", "etc/../etc/mine /x", "inner_link /x"}) {
+    EXPECT_EQ(build(copy).exit_code, 0) << copy;
   }
 }
 
@@ -95,8 +121,83 @@ TEST_F(container_Server, sees_one_process_and_the_files_of_the_image) {
   std::ofstream(root_.path / "a_file") << "x";
   const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
   EXPECT_THAT(say({"GET /process" + end}), testing::EndsWith("\r\n\r\n1"));
-  EXPECT_THAT(say({"GET /files" + end}), testing::AnyOf(testing::EndsWith("\r\n\r\ngreeting a_file"),
-                                                        testing::EndsWith("\r\n\r\na_file greeting")));
+  EXPECT_THAT(say({"GET /view" + end}),
+              testing::HasSubstr("process number: 1\nnetwork devices: 1\nenvironment variables: 0\ninherited files: 0\n"
+                                 "capabilities of root: 0\nfiles in the root directory: "));
+  EXPECT_THAT(say({"GET /view" + end}),
+              testing::AnyOf(testing::EndsWith(": greeting a_file\n"), testing::EndsWith(": a_file greeting\n")));
+}
+
+/// A line of /proc/PID/status.
+std::string status_of(pid_t process, const std::string& name) {
+  const std::string status = test_support::text_of("/proc/" + std::to_string(process) + "/status");
+  const auto at = status.find(name + ":\t");
+  return at == status.npos ? "none" : status.substr(at + name.size() + 2, status.find('\n', at) - at - name.size() - 2);
+}
+
+TEST_F(container_Server, has_no_rights_of_root_even_if_it_is_root) {
+  close(server_->connect_to(5000));  // it runs
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+    EXPECT_EQ(status_of(server_->process(), set), "0000000000000000") << set;
+  }
+  EXPECT_EQ(status_of(server_->process(), "NoNewPrivs"), "1");
+}
+
+TEST_F(container_Server, inherits_neither_descriptors_nor_environment) {
+  setenv("SECRET", "of the one who starts it", 1);
+  const int outside = open("/", O_RDONLY | O_DIRECTORY);  // without O_CLOEXEC: fchdir() would lead out
+  ASSERT_GE(outside, 3);
+  Isolated server(root_.path);
+  close(server.connect_to(5000));
+  const std::string folder = "/proc/" + std::to_string(server.process());
+  int sockets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd")) {
+    if (std::stoi(entry.path().filename()) < 3) continue;
+    const std::string target = std::filesystem::read_symlink(entry.path());
+    EXPECT_TRUE(target.starts_with("socket:")) << target;
+    ++sockets;
+  }
+  EXPECT_LE(sockets, 2) << "its listener, and a client";
+  EXPECT_EQ(test_support::text_of(folder + "/environ"), "");
+  close(outside);
+  unsetenv("SECRET");
+}
+
+TEST_F(container_Server, has_so_many_namespaces_of_its_own) {
+  close(server_->connect_to(5000));
+  std::vector<std::string> own;
+  for (const char* kind : {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}) {
+    const auto of = [&](const std::string& who) {
+      return std::filesystem::read_symlink("/proc/" + who + "/ns/" + kind).string();
+    };
+    if (of(std::to_string(server_->process())) != of("self")) own.push_back(kind);
+  }
+  EXPECT_THAT(own, testing::ElementsAre("net", "pid"));  // and, if this is not root, that of users, which is also ours
+}
+
+TEST(container_view, counts_what_a_process_is_given) {
+  const auto view = [](const std::string& command) {
+    return run("/bin/sh", {"-c", command + " " + test_support::bin() + "/container_greeting view"});
+  };
+  EXPECT_TRUE(view("exec env -i A=1 B=2").has_line("environment variables: 2"));
+  const auto inherited = [&](const std::string& command) {
+    return view(command).captures("inherited files: (\\d+)").at(0);
+  };
+  const int before = std::stoi(inherited("exec 7>&- 8>&-;"));  // whoever runs the tests may leave some open, too
+  EXPECT_EQ(inherited("exec 7</ 8</;"), std::to_string(before + 2));
+  const unsigned long rights = std::stoul(status_of(getpid(), "CapPrm"), nullptr, 16);
+  EXPECT_TRUE(view("").has_line("capabilities of root: " + std::to_string(std::popcount(rights))));
+}
+
+TEST_F(container_Server, is_not_blocked_by_a_client_that_sends_a_byte_now_and_then) {
+  const int slow = server_->connect_to(5000), other = server_->connect_to(5000);
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  send(other, request.data(), request.size(), MSG_NOSIGNAL);
+  int sent = 0;  // a byte each 0.2 s is never a second without one
+  pollfd answered = {other, POLLIN, 0};
+  for (; sent < 50 && poll(&answered, 1, 200) == 0; ++sent) send(slow, "G", 1, MSG_NOSIGNAL);
+  EXPECT_LT(sent, 50);
+  close(slow), close(other);
 }
 
 /// Whether something listens on port 5000 of this machine.
@@ -143,7 +244,11 @@ TEST(container, leaves_nothing_behind) {
   EXPECT_EQ(result.leaked_processes, 0) << result.text();
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    files in the root directory of the first: greeting")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    what the first container sees: [\"1\", \"1\", \"0\", \"0\", \"0\", \"greeting\"]"))
+      << result.text();
+  const auto outside = result.captures("^inherited files +(\\d+) +0$");
+  ASSERT_EQ(outside.size(), 1U) << result.text();
+  EXPECT_GE(std::stoi(outside[0]), 1) << "the view outside shows the file that children inherit";
 }
 
 TEST(container, podman_builds_the_same_image_from_the_containerfile) {

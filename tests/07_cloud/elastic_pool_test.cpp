@@ -3,7 +3,9 @@
 #include "07_cloud/elastic_pool/pool.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/run.hpp"
@@ -44,18 +46,43 @@ TEST(elastic_pool, is_the_same_in_every_run_and_another_one_with_another_seed) {
 }
 
 TEST(elastic_pool, without_a_public_cloud_nothing_leaves_and_with_one_nothing_leaves_a_large_private_cloud) {
-  EXPECT_EQ(run("elastic_pool", {"--public-limit", "0"}).captures(" (\\d+) of them in the public cloud"),
+  EXPECT_EQ(run("elastic_pool", {"--public-limit", "0"}).captures("^there, (\\d+) of \\d+ jobs"),
             std::vector<std::string>{"0"});
-  EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures(" (\\d+) of them in the public cloud"),
+  EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures("^there, (\\d+) of \\d+ jobs"),
             std::vector<std::string>{"0"});
-  EXPECT_NE(run("elastic_pool").captures(" (\\d+) of them in the public cloud"), std::vector<std::string>{"0"});
+  EXPECT_NE(run("elastic_pool").captures("^there, (\\d+) of \\d+ jobs"), std::vector<std::string>{"0"});
 }
 
-TEST(elastic_pool, costs_less_than_a_pool_of_the_size_of_the_peak) {
+/// A column of the table of pools: 1 average wait, 2 longest wait, 3 bill, 4 share of work.
+double cell(const test_support::Result& result, const std::string& pool, int column) {
+  for (const std::string& line : result.lines_with("^" + pool)) {
+    std::istringstream words(line.substr(pool.size()));
+    double value = -1;
+    for (std::string unit; column-- > 0;) words >> value >> unit;
+    return value;
+  }
+  return -1;
+}
+
+TEST(elastic_pool, its_table_is_what_fixed_and_elastic_pools_cost_and_let_wait) {
   const auto result = run("elastic_pool");
-  const auto elastic = result.captures("^bill: (\\d+)"), fixed = result.captures("all the time: (\\d+)$");
-  ASSERT_EQ(elastic.size() + fixed.size(), 2U) << result.text();
-  EXPECT_LT(std::stol(elastic[0]), std::stol(fixed[0]));
+  const std::string small = "4 workers all the time", large = "11 workers all the time", elastic = "0 to 4 private",
+                    both = "and public ones at the peak";
+  EXPECT_EQ(cell(result, large, 1), 0) << "it has a worker for each job, at once\n" << result.text();
+  EXPECT_EQ(cell(result, large, 3), 11 * cell(result, small, 3) / 4) << "both are paid for the same time";
+  // What the page says of the pools; the jobs are the same in every run.
+  for (const auto& [pool, average, longest, bill] :
+       {std::tuple(small, 45.0, 108, 1636), {elastic, 45.3, 108, 1496}, {both, 6.7, 15, 2024}}) {
+    EXPECT_DOUBLE_EQ(cell(result, pool, 1), average) << pool;
+    EXPECT_EQ(cell(result, pool, 2), longest) << pool;
+    EXPECT_EQ(cell(result, pool, 3), bill) << pool;
+  }
+  EXPECT_LT(cell(result, both, 3), cell(result, large, 3));
+  EXPECT_LT(cell(result, elastic, 3), cell(result, small, 3));
+  EXPECT_LT(cell(result, both, 1), cell(result, elastic, 1));
+  for (const std::string& pool : {small, large, elastic, both}) {
+    EXPECT_NEAR(cell(result, pool, 4) * cell(result, pool, 3) / 100, 1310, 0.005 * cell(result, pool, 3)) << pool;
+  }
 }
 
 TEST(elastic_pool, its_records_are_lines_of_a_chart) {
@@ -138,6 +165,16 @@ TEST(elastic_pool_pool, a_free_public_worker_leaves_a_job_alone_that_has_not_wai
   EXPECT_EQ(later[0].waited, -1);
   pool.second();
   EXPECT_EQ(later[0].waited, seconds_in_queue);
+}
+
+TEST(elastic_pool_pool, a_pool_of_fixed_size_has_its_workers_from_the_first_second_and_keeps_them) {
+  ElasticPool fixed{{false, 2, std::vector<Worker>(2, Worker{0})}, {true, 0}, never};
+  std::vector<Job> jobs = {{0, 0, 3, false}, {0, 0, 4, false}, {1, 0, 1, false}};
+  all_at_once(fixed, jobs, 1000);
+  EXPECT_EQ(jobs[0].waited, 0);
+  EXPECT_EQ(jobs[1].waited, 0);
+  EXPECT_EQ(jobs[2].waited, 3);
+  EXPECT_EQ(fixed.bill, 2000U);
 }
 
 TEST(elastic_pool_flapping, every_job_waits_for_a_worker_to_start) {

@@ -25,6 +25,22 @@ def archive(files):
     return data.getvalue()
 
 
+def inside(folder, name):
+    """The path of a file of the build context; neither `..` nor a symbolic link leads out of that folder."""
+    path = (folder / name.lstrip("/")).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"{name} is not in the folder {folder}")
+    return path
+
+
+def in_image(name):
+    """The name of a file as the layer has it: without the first slash, and within the image."""
+    parts = pathlib.PurePosixPath(name.lstrip("/")).parts
+    if not parts or ".." in parts:
+        raise ValueError(f"{name} is no file of the image")
+    return "/".join(parts)
+
+
 def build(containerfile, folder, tag):
     """The bytes of the image."""
     config, files = {"ExposedPorts": {}}, []
@@ -35,7 +51,7 @@ def build(containerfile, folder, tag):
         if word == "FROM" and rest == "scratch":
             continue
         if word == "COPY" and len(names := rest.split()) == 2:
-            files.append((names[1].lstrip("/"), (folder / names[0]).read_bytes(), 0o755))
+            files.append((in_image(names[1]), inside(folder, names[0]).read_bytes(), 0o755))
         elif word == "EXPOSE":
             config["ExposedPorts"][f"{int(rest)}/tcp"] = {}
         elif word == "ENTRYPOINT":

@@ -1,18 +1,23 @@
 // Container
 //
-// An image is an archive of files, and a container is processes that see these files instead of the machine's. This
-// program makes two containers without an engine: in each it starts the web server of an image, with a root directory,
-// process numbers and a network of its own. Then it asks both servers what they see.
+// What does a process see in a container that it does not see outside, and the other way round? The program starts the
+// same server twice without an engine, each time in a container made by hand, asks it what it sees, and sets that
+// beside what it sees when it is started as usual.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container/container.cpp common/cookbook/*.cpp -lfmt -pthread -o container
 // Run:     run.sh BIN, which unpacks the image; or container --root FOLDER
 
+#include <algorithm>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "isolated.hpp"
 
 namespace {
@@ -32,6 +37,30 @@ std::string get(const Isolated& container, const std::string& path) {
   return end_of_head == answer.npos ? answer : answer.substr(end_of_head + 4);
 }
 
+/// The lines "what: value" of a view, as pairs.
+std::vector<std::pair<std::string, std::string>> lines_of(const std::string& view) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::istringstream text(view);
+  for (std::string line; std::getline(text, line);) {
+    const auto colon = line.find(": ");
+    lines.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+  }
+  return lines;
+}
+
+/// Prints both views side by side; of many files how many there are.
+void compare(const std::string& outside, const std::string& inside) {
+  const auto shown = [](const std::string& value) {
+    const auto names = std::count(value.begin(), value.end(), ' ') + 1;
+    return names > 2 ? fmt::format("{} names", names) : value;
+  };
+  cookbook::println("{:<32}{:<18}in a container", "the server sees", "outside");
+  const auto there = lines_of(inside);
+  for (std::size_t i = 0; const auto& [what, value] : lines_of(outside)) {
+    cookbook::println("{:<32}{:<18}{}", what, shown(value), shown(there.at(i++).second));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,15 +70,20 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   try {
+    check(open("/", O_RDONLY | O_DIRECTORY), "open");  // a file that children inherit, unless one takes care
+    const std::string outside = cookbook::ChildProgram({root + "/greeting", "view"}).read_all();
     if (!may_isolate()) throw std::system_error(errno, std::generic_category(), "unshare");
     Isolated first(root), second(root);
-    cookbook::println("for this machine the servers are the processes {} and {}", first.process(), second.process());
-    const std::vector<std::string> own_numbers = {get(first, "/process"), get(second, "/process")};
+    const std::string inside = get(first, "/view");
+    compare(outside, inside);
 
+    const std::vector<std::string> own_numbers = {get(first, "/process"), get(second, "/process")};
+    std::vector<std::string> values;
+    for (const auto& [what, value] : lines_of(inside)) values.push_back(value);
     cookbook::Checks checks;
-    checks.equal("the first container says", get(first, "/"), "Hello World!");
+    checks.equal("what the first container sees", values, {"1", "1", "0", "0", "0", "greeting"});
     checks.equal("for themselves, both at port 5000, they are the processes", own_numbers, {"1", "1"});
-    checks.equal("files in the root directory of the first", get(first, "/files"), "greeting");
+    checks.equal("the second says", get(second, "/"), "Hello World!");
     checks.equal("exit codes of both after SIGTERM", std::vector{first.stop(), second.stop()}, {0, 0});
     return checks.exit_code();
   } catch (const std::system_error& error) {

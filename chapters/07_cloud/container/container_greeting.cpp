@@ -1,20 +1,28 @@
 // Container: the program in the image
 //
-// A web server with three pages: / is a greeting, /process is the number of its process, and /files are the files in
-// its root directory. It is linked statically, so the image needs nothing but this one file.
+// A web server with three pages: / is a greeting, /process is the number of its process, and /view is what it sees of
+// the system. It is linked statically, so the image needs nothing but this one file. With the word `view` it prints
+// this page instead, and ends.
 //
 // Compile: g++ -std=c++20 -Os -static -s chapters/07_cloud/container/container_greeting.cpp -o container_greeting
-// Run:     container_greeting, then Ctrl-C
+// Run:     container_greeting, then Ctrl-C; or container_greeting view
 
 #include <dirent.h>
+#include <linux/capability.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -30,13 +38,42 @@ std::string files() {
   return names;
 }
 
-/// Reads the head of a request, and answers it. Clients that are slow or say too much are not answered.
+/// What this process sees and may do, a line each: nobody tells it whether it is in a container.
+std::string view() {
+  int devices = 0, variables = 0, open_files = 0, capabilities = 0;
+  struct if_nameindex* const names = if_nameindex();
+  while (names != nullptr && names[devices].if_index != 0) ++devices;
+  while (environ[variables] != nullptr) ++variables;
+  for (int descriptor = 3; descriptor < 100; ++descriptor) {  // 0, 1 and 2 are its standard input and outputs
+    struct stat file;
+    open_files += fstat(descriptor, &file) == 0 && !S_ISSOCK(file.st_mode);  // sockets are the server's own
+  }
+  __user_cap_header_struct version = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct rights[2] = {};
+  syscall(SYS_capget, &version, rights);
+  for (const auto& half : rights) capabilities += __builtin_popcount(half.permitted);
+  std::string text;
+  for (const auto& [what, number] : {std::pair{"process number", int(getpid())},
+                                     {"network devices", devices},
+                                     {"environment variables", variables},
+                                     {"inherited files", open_files},
+                                     {"capabilities of root", capabilities}}) {
+    text += std::string(what) + ": " + std::to_string(number) + "\n";
+  }
+  return text + "files in the root directory: " + files() + "\n";
+}
+
+/// Reads the head of a request, and answers it. A client that says too much is not answered, nor is one that takes more
+/// than a second: the others wait meanwhile.
 void answer(int client) {
-  const timeval patience = {1, 0};
-  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(1);  // for the whole head, not for each byte
   std::string head(4096, '\0');
   std::size_t length = 0;
   while (head.find("\r\n\r\n") == head.npos) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd ready = {client, POLLIN, 0};
+    if (left <= 0 || poll(&ready, 1, static_cast<int>(left)) != 1) return;
     const ssize_t count = recv(client, head.data() + length, head.size() - length, 0);
     if (count <= 0) return;
     length += static_cast<std::size_t>(count);
@@ -46,8 +83,8 @@ void answer(int client) {
     body = "Hello World!";
   } else if (head.starts_with("GET /process ")) {
     body = std::to_string(getpid());
-  } else if (head.starts_with("GET /files ")) {
-    body = files();
+  } else if (head.starts_with("GET /view ")) {
+    body = view();
   } else {
     status = "404 Not Found";
   }
@@ -58,7 +95,11 @@ void answer(int client) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string_view("view")) {
+    std::fputs(view().c_str(), stdout);
+    return 0;
+  }
   // The first process of a container ends at SIGTERM only if it has a function for it.
   for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, [](int) { _exit(0); });
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -23,8 +24,9 @@
 
 #include "cookbook/process.hpp"
 
-/// Makes a program that does not run as root the root of a namespace of its own, so that it may make others. False if
-/// the system does not allow it. Call it once.
+/// Gives a program that does not run as root a namespace of users, in which it has all capabilities and so may make the
+/// others. (Nobody writes a uid_map, so its user there is 65534, "nobody".) False if the system does not allow it. Call
+/// it once.
 inline bool may_isolate() { return geteuid() == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }
 
 class Isolated {
@@ -43,7 +45,11 @@ class Isolated {
     pollfd ended = {parent, POLLIN, 0};
     if (poll(&ended, 1, 0) == 1) _exit(1);  // which had ended before (getppid() is 0 in a namespace of its own)
     switch_loopback_on();
-    if (chroot(root.c_str()) == 0 && chdir("/") == 0) execl("/greeting", "/greeting", nullptr);
+    if (chroot(root.c_str()) != 0 || chdir("/") != 0) _exit(126);
+    // A folder that this program has open would lead out of the new root directory: fchdir() needs no path.
+    if (close_range(3, ~0U, 0) != 0 || !drop_capabilities()) _exit(126);
+    char name[] = "/greeting", *words[] = {name, nullptr}, *no_environment[] = {nullptr};  // it may have passwords
+    execve(name, words, no_environment);
     _exit(127);
   }
   ~Isolated() { stop(SIGKILL); }
@@ -91,6 +97,16 @@ class Isolated {
     loopback.ifr_name[0] = 'l', loopback.ifr_name[1] = 'o';
     loopback.ifr_flags = IFF_UP;
     ioctl(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), SIOCSIFFLAGS, &loopback);
+  }
+
+  /// Takes all rights of root from this process, and from the programs that it becomes. Root's number, 0, stays.
+  static bool drop_capabilities() {
+    for (unsigned long one = 0; prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; ++one) {  // up to the last that there is
+      if (prctl(PR_CAPBSET_DROP, one, 0, 0, 0) != 0) return false;                   // execve() cannot give it back
+    }
+    __user_cap_header_struct version = {_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[2] = {};
+    return syscall(SYS_capset, &version, none) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   }
 
   pid_t pid_;

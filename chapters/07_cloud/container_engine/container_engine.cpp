@@ -27,10 +27,9 @@ std::string visit(int port, const std::string& path) {
   namespace ip = boost::asio::ip;
   for (int attempt = 0;; ++attempt) {
     try {
-      boost::asio::io_context io;
-      ip::tcp::socket socket(io);
-      socket.connect({ip::address_v4::loopback(), static_cast<unsigned short>(port)});
-      return exchange(socket, http::request<http::string_body>(http::verb::get, path, 11)).body();
+      const ip::tcp::endpoint server(ip::address_v4::loopback(), static_cast<unsigned short>(port));
+      const http::request<http::string_body> request(http::verb::get, path, 11);
+      return exchange<ip::tcp>(server, request, std::chrono::seconds(5)).body();
     } catch (const boost::system::system_error&) {
       if (attempt == 500) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -48,18 +47,21 @@ struct Container {
     try {
       port = engine.port_of(id, 5000);
     } catch (...) {  // the destructor does not run when the constructor throws
-      engine.remove(id);
+      remove();
       throw;
     }
   }
-  ~Container() {
+  ~Container() { remove(); }
+  Container(const Container&) = delete;
+
+ private:
+  void remove() const {
     try {
       engine.remove(id);
     } catch (const std::exception& error) {
       cookbook::print_error(error.what());
     }
   }
-  Container(const Container&) = delete;
 };
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <boost/asio.hpp>
 #include <boost/beast.hpp>
 #include <boost/json.hpp>
+#include <chrono>
 #include <compare>
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,17 +40,30 @@ inline std::string with_tag(const std::string& name) {
   return has_tag ? name : name + ":latest";
 }
 
-/// Sends a request through a connected socket; the answer.
-template <typename Socket>
-http::response<http::string_body> exchange(Socket& socket, http::request<http::string_body> request) {
+/// Connects, sends a request and reads the answer. Throws boost::system::system_error if the other end refuses, breaks
+/// off or has not answered completely within `timeout`.
+template <typename Protocol>
+http::response<http::string_body> exchange(const typename Protocol::endpoint& server,
+                                           http::request<http::string_body> request, std::chrono::seconds timeout) {
   request.set(http::field::host, "localhost");
   request.set(http::field::connection, "close");
   request.prepare_payload();
-  http::write(socket, request);
+  boost::asio::io_context loop;
+  boost::beast::basic_stream<Protocol> stream(loop);  // a socket with a deadline
   boost::beast::flat_buffer buffer;
-  http::response<http::string_body> answer;
-  http::read(socket, buffer, answer);
-  return answer;
+  http::response_parser<http::string_body> answer;
+  answer.body_limit(boost::none);
+  const auto talk = [&]() -> boost::asio::awaitable<void> {
+    stream.expires_after(timeout);
+    co_await stream.async_connect(server, boost::asio::deferred);
+    co_await http::async_write(stream, request, boost::asio::deferred);
+    co_await http::async_read(stream, buffer, answer, boost::asio::deferred);
+  };
+  boost::asio::co_spawn(loop, talk, [](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+  });
+  loop.run();
+  return answer.release();
 }
 
 /// The engine has refused something: the status of its answer, and its own words.
@@ -62,8 +77,9 @@ class Engine {
  public:
   static constexpr ApiVersion oldest = {1, 40}, newest = {1, 44};  ///< what this client speaks
 
-  /// `socket` is the path of the engine's Unix socket.
-  explicit Engine(std::string socket) : path_(std::move(socket)) {}
+  /// `socket` is the path of the engine's Unix socket. Each of its answers may take `timeout`.
+  explicit Engine(std::string socket, std::chrono::seconds timeout = std::chrono::seconds(60))
+      : path_(std::move(socket)), timeout_(timeout) {}
 
   /// `docker version`. From now on both use the newest version of the interface that they have in common. Throws
   /// std::runtime_error if they have none.
@@ -103,8 +119,12 @@ class Engine {
     const std::string id = text(versioned(http::verb::post, "/containers/create", serialize(order)), "Id");
     try {
       versioned(http::verb::post, "/containers/" + id + "/start");
-    } catch (const EngineError&) {
-      remove(id);
+    } catch (...) {  // whatever it was: nobody else knows this container
+      try {
+        remove(id);
+      } catch (const std::exception&) {
+        // The first error is the one to report.
+      }
       throw;
     }
     return id;
@@ -136,22 +156,24 @@ class Engine {
     return request(verb, "/v" + api_.text() + path, std::move(body), type);
   }
 
-  /// Sends a request and returns the answer, which is JSON or nothing. Throws EngineError if the engine refuses.
+  /// Sends a request and returns the answer, which is JSON or nothing. Throws EngineError if the engine refuses. Status
+  /// 304 is no refusal: the container is already as it was to become, stopped for example.
   json::value request(http::verb verb, const std::string& path, std::string body = {},
                       std::string_view type = "application/json") const {
-    boost::asio::io_context io;
-    boost::asio::local::stream_protocol::socket socket(io);
-    socket.connect(path_);
     http::request<http::string_body> question(verb, path, 11, std::move(body));
     question.set(http::field::content_type, type);
-    const auto answer = exchange(socket, std::move(question));
+    const auto answer = exchange<boost::asio::local::stream_protocol>(path_, std::move(question), timeout_);
     boost::system::error_code not_json;
     const json::value value = json::parse(answer.body(), not_json);
-    if (to_status_class(answer.result()) == http::status_class::successful) return not_json ? json::value() : value;
+    if (to_status_class(answer.result()) == http::status_class::successful ||
+        answer.result() == http::status::not_modified) {
+      return not_json ? json::value() : value;
+    }
     const bool has_message = !not_json && value.is_object() && value.as_object().contains("message");
     throw EngineError(answer.result(), has_message ? text(value, "message") : answer.body());
   }
 
   std::string path_;
+  std::chrono::seconds timeout_;
   ApiVersion api_ = oldest;
 };

@@ -1,15 +1,18 @@
 // Elastic pool
 //
-// Two tenants send jobs to a pool of workers. While jobs wait the pool starts more workers, and it gives them back when
-// they are idle. The private cloud has few machines: at a peak, jobs move on to a public cloud, but never those with
-// sensitive data. Time is simulated, so that each run is the same.
+// How many machines does one rent for a load that has a peak? The program sends the same jobs to four pools of workers:
+// two of fixed size, one that grows with its queue up to a few private machines, and one that also moves jobs to a
+// public cloud at the peak, but never those with sensitive data. It prints how long jobs waited in each, and what the
+// pool costs. Time is simulated, so that each run is the same.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/elastic_pool/elastic_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o elastic_pool
 // Run:     elastic_pool [--private-limit N] [--public-limit N] [--seed N]
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -18,64 +21,112 @@
 #include "cookbook/print.hpp"
 #include "pool.hpp"
 
+namespace {
+
+constexpr int end_of_jobs = 400;  // seconds
+
+/// The jobs of two tenants: few at first, six times as many from second 100 to second 199, then few again.
+std::deque<Job> random_jobs(unsigned seed) {
+  std::mt19937 random(seed);  // its numbers are the same everywhere
+  std::deque<Job> jobs;       // a deque, because the pool points to the jobs
+  for (int now = 0; now < end_of_jobs; ++now) {
+    const unsigned percent = now >= 100 && now < 200 ? 90 : 15;  // how likely a job is in this second
+    if (random() % 100 >= percent) continue;
+    jobs.push_back({int(random() % 2), now, 5 + int(random() % 10), random() % 4 == 0});
+  }
+  return jobs;
+}
+
+/// Sends the jobs when they arrive, and goes on until all are done and an elastic pool has no workers. Calls
+/// each_second(), and returns the most workers that there were at once.
+std::size_t run(
+    ElasticPool& pool, std::deque<Job>& jobs, const std::function<void()>& each_second = [] {}) {
+  std::size_t workers = 0, most = 0;
+  auto next = jobs.begin();
+  const bool is_fixed = pool.idle_seconds == never;
+  for (bool busy = true; busy || pool.now < end_of_jobs || (workers > 0 && !is_fixed);) {
+    if (next != jobs.end() && next->arrives == pool.now) pool.queue.push_back(&*next++);
+    pool.second();
+    workers = pool.private_cloud.workers.size() + pool.public_cloud.workers.size();
+    most = std::max(most, workers);
+    busy = !pool.queue.empty() || std::ranges::any_of(pool.private_cloud.workers, &Worker::working);
+    each_second();
+  }
+  return most;
+}
+
+/// Prints how long the jobs waited, and what the pool costs.
+void print_row(const std::string& name, const ElasticPool& pool, const std::deque<Job>& jobs) {
+  double waited = 0;
+  int longest = 0, used = 0;
+  for (const Job& job : jobs) {
+    waited += job.waited, used += job.work;
+    longest = std::max(longest, job.waited);
+  }
+  cookbook::println("{:<26}{:10.1f} s{:10} s{:10} s{:10.0f} %", name, waited / double(jobs.size()), longest, pool.bill,
+                    100.0 * used / double(pool.bill));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::size_t private_limit = 4, public_limit = 100;
   unsigned seed = 1;
-  cookbook::Options options("Simulate a pool of workers that grows and shrinks with its queue");
+  cookbook::Options options("Simulate pools of workers, fixed and elastic, under a load with a peak");
   options.add("private-limit", private_limit, "workers of the private cloud at most", 1, 1000);
   options.add("public-limit", public_limit, "workers of the public cloud at most", 0, 1000);
   options.add("seed", seed, "which random jobs come", 0, 1'000'000);
   options.parse(argc, argv);
 
-  constexpr int end_of_jobs = 400;  // seconds
-  std::mt19937 random(seed);        // its numbers are the same everywhere
-  std::deque<Job> jobs;             // a deque, because the pool points to the jobs
-  ElasticPool pool{{false, private_limit}, {true, public_limit}, 20};
-  // The chart is only for `--json`.
-  cookbook::Figures chart("Load and workers", cookbook::rate("jobs or workers", 1), "simulation");
-  std::size_t workers = 0, most_workers = 0, most_private = 0;
-  cookbook::println("second  jobs waiting  private workers  public workers  bill");
-  for (int now = 0; now < end_of_jobs || workers > 0; ++now) {
-    const unsigned percent = now >= 100 && now < 200 ? 90 : 15;  // how likely a job is in this second
-    if (now < end_of_jobs && random() % 100 < percent) {
-      jobs.push_back({int(random() % 2), now, 5 + int(random() % 10), random() % 4 == 0});
-      pool.queue.push_back(&jobs.back());
-    }
-    pool.second();
-    const std::size_t waiting = pool.queue.size();
-    const std::size_t in_private = pool.private_cloud.workers.size(), in_public = pool.public_cloud.workers.size();
-    workers = in_private + in_public;
-    most_workers = std::max(most_workers, workers);
+  // The pool with both clouds comes first: its peak is the size of the large fixed pool.
+  std::deque<Job> jobs = random_jobs(seed);
+  ElasticPool burst{{false, private_limit}, {true, public_limit}, 20};
+  cookbook::Figures chart("Load and workers", cookbook::rate("jobs or workers", 1), "simulation");  // for `--json`
+  std::size_t most_private = 0;
+  cookbook::println("with both clouds: second  jobs waiting  private workers  public workers");
+  const std::size_t peak = run(burst, jobs, [&] {
+    const std::size_t waiting = burst.queue.size();
+    const std::size_t in_private = burst.private_cloud.workers.size(), in_public = burst.public_cloud.workers.size();
     most_private = std::max(most_private, in_private);
-    if (now % 100 == 50) {
-      cookbook::println("{:6}  {:12}  {:15}  {:14}  {:4}", now, waiting, in_private, in_public, pool.bill);
+    const int now = burst.now - 1;
+    if (now % 100 == 50 && now < end_of_jobs) {
+      cookbook::println("{:24}  {:12}  {:15}  {:14}", now, waiting, in_private, in_public);
     }
-    if (now % 5 != 0 || now < 20) continue;  // the chart has a point every 5 s from second 20 on
+    if (now % 5 != 0 || now < 20) return;  // the chart has a point every 5 s from second 20 on
     const auto point = [&](const char* line) { return fmt::format("{}, {} s", line, now); };
     chart.add(point("jobs waiting"), cookbook::timing_of({1}), double(waiting));
     chart.add(point("private workers"), cookbook::timing_of({1}), double(in_private));
     chart.add(point("public workers"), cookbook::timing_of({1}), double(in_public));
-  }
+  });
 
-  std::vector<int> asked = {0, 0};                      // seconds of work per tenant
-  double count[2] = {}, waited[2] = {};                 // of jobs that may leave, and of sensitive ones
-  int moved = 0, sensitive_moved = 0, moved_early = 0;  // of the jobs in the public cloud
+  cookbook::println("\n                         average wait  longest      bill  of it work");
+  for (const std::size_t size : {private_limit, peak}) {
+    std::deque<Job> again = random_jobs(seed);
+    ElasticPool fixed{{false, size, std::vector<Worker>(size, Worker{0})}, {true, 0}, never};
+    run(fixed, again);
+    print_row(fmt::format("{} workers all the time", size), fixed, again);
+  }
+  std::deque<Job> again = random_jobs(seed);
+  ElasticPool small{{false, private_limit}, {true, 0}, 20};
+  run(small, again);
+  print_row(fmt::format("0 to {} private", private_limit), small, again);
+  print_row("and public ones at the peak", burst, jobs);
+
+  std::vector<int> asked = {0, 0};       // seconds of work per tenant
+  double count[2] = {}, waited[2] = {};  // of jobs that may leave, and of sensitive ones
+  int moved = 0, sensitive_moved = 0, moved_early = 0;
   for (const Job& job : jobs) {
     asked[job.tenant] += job.work;
-    ++count[job.sensitive];
-    waited[job.sensitive] += job.waited;
+    ++count[job.sensitive], waited[job.sensitive] += job.waited;
     moved += job.was_public;
     sensitive_moved += job.was_public && job.sensitive;
     moved_early += job.was_public && job.waited < seconds_in_queue;
   }
-  cookbook::println("{} jobs, {} of them in the public cloud", jobs.size(), moved);
-  cookbook::println("average wait: {:.1f} s of sensitive jobs, {:.1f} s of others", waited[1] / count[1],
-                    waited[0] / count[0]);
-  cookbook::println("bill: {} seconds; with the {} of the peak all the time: {}", pool.bill, most_workers,
-                    most_workers * pool.now);
+  cookbook::println("there, {} of {} jobs ran in the public cloud; sensitive ones waited {:.1f} s, others {:.1f} s",
+                    moved, jobs.size(), waited[1] / count[1], waited[0] / count[0]);
 
   cookbook::Checks checks;
-  checks.equal("seconds of work metered per tenant", pool.used, asked);
+  checks.equal("seconds of work metered per tenant", burst.used, asked);
   checks.equal("sensitive jobs in the public cloud", sensitive_moved, 0);
   checks.equal("jobs that moved there in less than 10 s", moved_early, 0);
   checks.within("most private workers at once", most_private, 1, private_limit);

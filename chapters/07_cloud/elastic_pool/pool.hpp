@@ -6,6 +6,7 @@
 #include <vector>
 
 constexpr int start_seconds = 5;      ///< a worker needs so long until it is ready
+constexpr int never = 1'000'000'000;  ///< an idle time after which no worker is given back: a pool of fixed size
 constexpr int seconds_in_queue = 10;  ///< a job waits so long before it may move to the public cloud
 
 struct Job {

@@ -1,20 +1,24 @@
 // Metrics of functions
 //
-// Several threads call three functions, and a wrapper around each function counts its calls, its errors and how long
-// the calls took. The functions know nothing of it. The counts are exact, whatever the threads do, and a histogram of
-// the latencies answers questions that a mean cannot: how long do the slowest calls take?
+// How long do the calls of a function take? Several threads call three functions, and a wrapper around each counts its
+// calls, its errors and how long they took. The program prints the mean beside two quantiles, what happens when the
+// counts are read one by one while calls go on, and what the counting costs.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/function_metrics/function_metrics.cpp common/cookbook/*.cpp -lfmt -pthread -o function_metrics
 // Run:     function_metrics [--threads N] [--calls N] [--file FILE]
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "metrics.hpp"
@@ -35,6 +39,46 @@ void load(int number) {
   if (number % 10 == 0) std::this_thread::sleep_for(2ms);
 }
 
+/// Reads the counts of a function that always fails while threads call it, once calls and errors one after the other,
+/// and once together. In how many of the readings they differ.
+std::pair<int, int> different_readings(int readings) {
+  FunctionMetrics fails("fails");
+  std::atomic<bool> stop = false;
+  const auto call_often = [&] {
+    while (!stop) {
+      try {
+        fails.call([] { throw std::runtime_error("as always"); });
+      } catch (const std::runtime_error&) {
+      }
+    }
+  };
+  const std::jthread one(call_often), two(call_often);
+  int apart = 0, together = 0;
+  for (int i = 0; i < readings; ++i) {
+    const std::uint64_t calls = fails.read().latencies.total();
+    std::this_thread::sleep_for(10us);  // the reader may be interrupted here at any time; so it shows in a short run
+    apart += calls != fails.read().errors;
+
+    const FunctionMetrics::Reading reading = fails.read();
+    together += reading.latencies.total() != reading.errors;
+  }
+  stop = true;
+  return {apart, together};
+}
+
+/// Nanoseconds per call, the best of three runs.
+template <typename Function>
+double ns_per_call(Function function) {
+  constexpr int calls = 200'000;
+  double best = 1e9;
+  for (int run = 0; run < 3; ++run) {
+    const cookbook::Stopwatch watch;
+    for (int number = 0; number < calls; ++number) cookbook::do_not_optimize(function(number));
+    best = std::min(best, watch.seconds() / calls * 1e9);
+  }
+  return best;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,7 +90,7 @@ int main(int argc, char** argv) {
   options.add("file", file, "also write the figures to this file, in the format that Prometheus reads");
   options.parse(argc, argv);
 
-  FunctionMetrics functions[] = {{"multiply"}, {"divide"}, {"load"}};
+  FunctionMetrics functions[] = {FunctionMetrics("multiply"), FunctionMetrics("divide"), FunctionMetrics("load")};
   {
     std::vector<std::jthread> callers;
     for (int i = 0; i < threads; ++i) {
@@ -64,26 +108,38 @@ int main(int argc, char** argv) {
     }
   }
 
-  cookbook::println("function   calls  errors  50 % of calls within  99 % within");
+  cookbook::println("function   calls  errors          mean   50 % within   99 % within");
   std::vector<std::uint64_t> counted, failed;
   for (const FunctionMetrics& function : functions) {
-    const Histogram::Counts counts = function.latencies.counts();
-    counted.push_back(total(counts));
-    failed.push_back(function.errors);
-    cookbook::println("{:8}  {:6}  {:6}  {:17.3f} ms  {:8.3f} ms", function.name, counted.back(), failed.back(),
-                      1e3 * quantile(counts, 0.5), 1e3 * quantile(counts, 0.99));
+    const FunctionMetrics::Reading reading = function.read();
+    counted.push_back(reading.latencies.total());
+    failed.push_back(reading.errors);
+    const double mean = 1e-9 * double(reading.latencies.sum.count()) / double(reading.latencies.total());
+    cookbook::println("{:8}  {:6}  {:6}  {:9.1f} us  {:9.0f} us  {:9.0f} us", function.name, counted.back(),
+                      failed.back(), 1e6 * mean, 1e6 * quantile(reading.latencies, 0.5),
+                      1e6 * quantile(reading.latencies, 0.99));
   }
   if (!file.empty() && !(std::ofstream(file) << prometheus_page(functions)).flush()) {
     cookbook::print_error("cannot write " + file);
     return 3;
   }
 
+  constexpr int readings = 1000;
+  const auto [apart, together] = different_readings(readings);
+  cookbook::println("of {} readings, calls and errors do not fit in {} when read apart, in {} when read together",
+                    readings, apart, together);
+  FunctionMetrics counter("multiply");
+  cookbook::println("a call of multiply takes {:.0f} ns when it is counted, and {:.1f} ns otherwise",
+                    ns_per_call([&](int number) { return counter.call([&] { return multiply(number); }); }),
+                    ns_per_call(multiply));
+
   const auto all = static_cast<std::uint64_t>(threads) * calls,
              tenth = static_cast<std::uint64_t>(threads) * ((calls + 9) / 10);
   cookbook::Checks checks;
   checks.equal("calls counted", counted, {all, all, all});
   checks.equal("errors counted", failed, {0, tenth, 0});
-  checks.that("99 % quantile of load above 2 ms", quantile(functions[2].latencies.counts(), 0.99) > 0.002);
-  checks.that("50 % quantile of load below 2 ms", quantile(functions[2].latencies.counts(), 0.5) < 0.002);
+  checks.equal("readings that do not fit, read together", together, 0);
+  checks.that("99 % quantile of load above 2 ms", quantile(functions[2].read().latencies, 0.99) > 0.002);
+  checks.that("50 % quantile of load below 2 ms", quantile(functions[2].read().latencies, 0.5) < 0.002);
   return checks.exit_code();
 }

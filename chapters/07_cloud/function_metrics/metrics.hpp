@@ -3,71 +3,64 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 /// How many calls took how long. Bucket i counts those of at most 2^i microseconds that are in no bucket before it; the
 /// last one counts all that are longer.
-class Histogram {
- public:
+struct Histogram {
   using Counts = std::array<std::uint64_t, 22>;
+
+  Counts counts = {};
+  std::chrono::nanoseconds sum{0};
 
   void add(std::chrono::nanoseconds latency) {
     const auto below = static_cast<std::uint64_t>((latency.count() - 1) / 1000);  // 1000 ns still are 0
-    const auto bucket = std::min<std::size_t>(std::bit_width(below), counts_.size() - 1);
-    ++counts_[bucket];  // atomic: no call is lost, however many threads come here at the same time
-    nanoseconds_ += latency.count();
+    ++counts[std::min<std::size_t>(std::bit_width(below), counts.size() - 1)];
+    sum += latency;
   }
 
-  Counts counts() const {
-    Counts copy;
-    std::copy(counts_.begin(), counts_.end(), copy.begin());
-    return copy;
-  }
-
-  double sum_in_seconds() const { return 1e-9 * static_cast<double>(nanoseconds_.load()); }
+  std::uint64_t total() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
   /// The upper end of a bucket, in seconds.
   static double limit(std::size_t bucket) {
     if (bucket + 1 == Counts().size()) return std::numeric_limits<double>::infinity();
     return 1e-6 * static_cast<double>(std::uint64_t{1} << bucket);
   }
-
- private:
-  std::array<std::atomic<std::uint64_t>, Counts().size()> counts_ = {};
-  std::atomic<std::int64_t> nanoseconds_ = 0;
 };
 
-inline std::uint64_t total(const Histogram::Counts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
-
 /// A time in seconds that the share `q` of the calls did not exceed: the upper end of the bucket that has this call.
-inline double quantile(const Histogram::Counts& counts, double q) {
-  const double wanted = q * static_cast<double>(total(counts));
+inline double quantile(const Histogram& histogram, double q) {
+  const double wanted = q * static_cast<double>(histogram.total());
   std::uint64_t so_far = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    so_far += counts[i];
+  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
+    so_far += histogram.counts[i];
     if (so_far > 0 && static_cast<double>(so_far) >= wanted) return Histogram::limit(i);
   }
   return 0;
 }
 
 /// A function and its figures. Any number of threads may call it at the same time.
-struct FunctionMetrics {
-  std::string name;
-  Histogram latencies = {};
-  std::atomic<std::uint64_t> errors = 0;
+class FunctionMetrics {
+ public:
+  /// What was counted up to a moment: all of it is about the same calls.
+  struct Reading {
+    Histogram latencies = {};
+    std::uint64_t errors = 0;
+  };
+
+  explicit FunctionMetrics(std::string its_name) : name(std::move(its_name)) {}
 
   /// Calls `function`; counts the call, how long it took, and an error if it threw. The exception goes on to the
   /// caller.
@@ -77,6 +70,13 @@ struct FunctionMetrics {
     return std::forward<Function>(function)();
   }
 
+  Reading read() const {
+    const std::scoped_lock lock(mutex_);
+    return counted_;
+  }
+
+  const std::string name;
+
  private:
   struct Recorder {
     FunctionMetrics& metrics;
@@ -84,33 +84,52 @@ struct FunctionMetrics {
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
     ~Recorder() {  // runs on every way out of call()
-      metrics.latencies.add(std::chrono::steady_clock::now() - start);
-      if (std::uncaught_exceptions() > exceptions) ++metrics.errors;
+      const auto latency = std::chrono::steady_clock::now() - start;
+      const std::scoped_lock lock(metrics.mutex_);  // bucket, sum and errors change together, and are read together
+      metrics.counted_.latencies.add(latency);
+      if (std::uncaught_exceptions() > exceptions) ++metrics.counted_.errors;
     }
   };
+
+  mutable std::mutex mutex_;
+  Reading counted_;
 };
+
+/// A text as the value of a label: with a backslash before what would end it.
+inline std::string label_value(std::string_view text) {
+  std::string value;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') value += '\\';
+    value += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return value;
+}
+
+/// The Content-Type with which a server sends a prometheus_page().
+constexpr const char* prometheus_content_type = "text/plain; version=0.0.4";
 
 /// The figures of all functions in the text format that Prometheus reads.
 template <typename Functions>
 std::string prometheus_page(const Functions& functions) {
+  std::vector<std::pair<std::string, FunctionMetrics::Reading>> all;  // each is read once, for both metrics
+  for (const FunctionMetrics& function : functions) all.emplace_back(label_value(function.name), function.read());
   std::string page =
       "# HELP function_errors_total Calls that ended with an exception.\n# TYPE function_errors_total counter\n";
-  for (const FunctionMetrics& function : functions) {
-    page += fmt::format("function_errors_total{{function=\"{}\"}} {}\n", function.name, function.errors.load());
+  for (const auto& [name, reading] : all) {
+    page += fmt::format("function_errors_total{{function=\"{}\"}} {}\n", name, reading.errors);
   }
   page += "# HELP function_duration_seconds Time that calls took.\n# TYPE function_duration_seconds histogram\n";
-  for (const FunctionMetrics& function : functions) {
-    const auto add = [&](std::string_view suffix, std::string_view label, auto value) {
-      page += fmt::format("function_duration_seconds{}{{function=\"{}\"{}}} {}\n", suffix, function.name, label, value);
+  for (const auto& [name, reading] : all) {
+    const auto add = [&, &of = name](std::string_view suffix, std::string_view label, auto value) {
+      page += fmt::format("function_duration_seconds{}{{function=\"{}\"{}}} {}\n", suffix, of, label, value);
     };
-    const Histogram::Counts counts = function.latencies.counts();  // once: all lines must be about the same calls
     std::uint64_t so_far = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      so_far += counts[i];
-      const bool last = i + 1 == counts.size();
+    for (std::size_t i = 0; i < reading.latencies.counts.size(); ++i) {
+      so_far += reading.latencies.counts[i];
+      const bool last = i + 1 == reading.latencies.counts.size();
       add("_bucket", last ? ",le=\"+Inf\"" : fmt::format(",le=\"{}\"", Histogram::limit(i)), so_far);
     }
-    add("_sum", "", function.latencies.sum_in_seconds());
+    add("_sum", "", 1e-9 * static_cast<double>(reading.latencies.sum.count()));
     add("_count", "", so_far);
   }
   return page;

@@ -1,9 +1,9 @@
 // Serverless function
 //
-// A platform starts the program of a function when the first event comes, keeps it for the next events, and ends it
-// when a call takes too long. The program, serverless_function_bootstrap.cpp, is written for the interface of AWS
-// Lambda. Here an emulator of the platform calls it: with a complete event, with an incomplete one, and with one that
-// takes too long.
+// What happens to a function between two events? A platform starts its program when the first event comes, keeps it for
+// the next ones, and ends it when a call takes too long. An emulator of AWS Lambda calls the functions of
+// serverless_function_bootstrap.cpp seven times; the program prints for each call whether the program had to be
+// started, how long the call took, and what came back.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/serverless_function/serverless_function.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o serverless_function
 // Run:     serverless_function [--event JSON] [--timeout-ms N], with serverless_function_bootstrap in the same folder
@@ -17,6 +17,21 @@
 #include "cookbook/print.hpp"
 #include "emulator.hpp"
 
+namespace {
+
+/// Calls a function and prints a line of it.
+CallResult call(LambdaEmulator& platform, const std::string& what, const std::string& event) {
+  const CallResult result = platform.invoke(event);
+  std::string answer = result.body;
+  if (const auto message = answer.find("\"errorMessage\":\""); message != answer.npos) {
+    answer = "error: " + answer.substr(message + 16, answer.size() - message - 18);
+  }
+  cookbook::println("{:<24}{:<9}{:9.2f} ms  {}", what, result.cold ? "started" : "runs", result.ms, answer);
+  return result;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::string event = R"({"key1":"value1","key2":"value2","key3":"value3"})";
   int timeout_ms = 300;
@@ -29,18 +44,17 @@ int main(int argc, char** argv) {
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("serverless_function_bootstrap");
   const std::chrono::milliseconds timeout(timeout_ms);
 
+  cookbook::println("{:<24}{:<9}{:>12}  {}", "call", "program", "duration", "result");
   LambdaEmulator hello(program, "lambda_function.lambda_handler", timeout);
-  const CallResult first = hello.invoke(event);
-  cookbook::println("result: {}\nlog:\n{}{}", first.body, first.log, first.summary);
-  const CallResult second = hello.invoke(event);
-  const CallResult incomplete = hello.invoke(R"({"key1":"value1"})");
-  cookbook::println("{}", incomplete.body);
-  const CallResult last = hello.invoke(event);
-
+  const CallResult first = call(hello, "the first", event);
+  const CallResult second = call(hello, "the second", event);
+  const CallResult incomplete = call(hello, "an event without key2", R"({"key1":"value1"})");
+  const CallResult last = call(hello, "a complete one again", event);
   LambdaEmulator slow(program, "lambda_function.slow_handler", timeout);
-  const CallResult too_long = slow.invoke(R"({"milliseconds":1000000})");
-  cookbook::println("{}", too_long.body);
-  const CallResult next = slow.invoke(R"({"milliseconds":0})");
+  call(slow, "a slow function", R"({"milliseconds":1})");
+  const CallResult too_long = call(slow, "for 1000 s", R"({"milliseconds":1000000})");
+  const CallResult next = call(slow, "for 1 ms", R"({"milliseconds":1})");
+  cookbook::println("log and summary of the first call:\n{}{}", first.log, first.summary);
 
   cookbook::Checks checks;
   checks.equal("result of the first call", first.body, "\"value1\"");

@@ -31,11 +31,17 @@ json::value slow_handler(const json::object& event) {
   return "done";
 }
 
+/// Returns a text that is so many bytes long as JSON, its quotes included.
+json::value large_handler(const json::object& event) {
+  return json::value(std::string(event.at("bytes").to_number<std::size_t>() - 2, 'x'));
+}
+
 }  // namespace
 
 int main() {
   try {
-    run_bootstrap({{"lambda_handler", lambda_handler}, {"slow_handler", slow_handler}});
+    run_bootstrap(
+        {{"lambda_handler", lambda_handler}, {"slow_handler", slow_handler}, {"large_handler", large_handler}});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bootstrap: %s\n", error.what());
     return 3;

@@ -1,10 +1,12 @@
 /// The heart of a web framework: a table from path and method to the function that makes the page.
 #pragma once
 
+#include <algorithm>
 #include <boost/beast/http.hpp>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace http = boost::beast::http;
 using Request = http::request<http::string_body>;
@@ -38,4 +40,46 @@ inline Response answer(const Routes& routes, const Request& request) try {
   return response;
 } catch (const std::exception&) {
   return {http::status::internal_server_error, 11};
+}
+
+/// The value of a parameter of the request's query: "Ada" for the name in "/hello?name=Ada&age=36"; empty if there is
+/// none. (Characters that are written as %41 stay as they are.)
+inline std::string query(const Request& request, std::string_view name) {
+  std::string_view rest = request.target();
+  rest.remove_prefix(std::min(rest.find('?'), rest.size()));
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // the ? or the &
+    const std::string_view one = rest.substr(0, rest.find('&'));
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('='))
+      return std::string(one.substr(name.size() + 1));
+    rest.remove_prefix(one.size());
+  }
+  return "";
+}
+
+/// A text as HTML shows it: the characters by which HTML begins or ends something are replaced.
+inline std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '&':
+        html += "&amp;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
 }

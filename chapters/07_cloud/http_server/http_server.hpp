@@ -5,25 +5,42 @@
 
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
-
-#include "routes.hpp"
+#include <functional>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
+namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
+using Request = http::request<http::string_body>;
+using Response = http::response<http::string_body>;
 
 /// Whether it is beyond doubt where the request ends. If a proxy and this server read that differently, the rest of a
-/// body becomes a request that nobody has sent (request smuggling). So there is at most one length ("5, 5" are two),
-/// and chunks only in HTTP/1.1. (Beast refuses a length beside chunks.) And HTTP/1.1 demands exactly one Host.
+/// body becomes a request that nobody has sent (request smuggling). So the head tells it once: by one length ("5, 5"
+/// are two), or in HTTP/1.1 by one Transfer-Encoding, `chunked`. The fields are counted, since request[...] is the
+/// first of several, and the same for an empty field as for none.
 inline bool is_framed(const Request& request) {
-  const auto length = request[http::field::content_length], coding = request[http::field::transfer_encoding];
+  const std::size_t lengths = request.count(http::field::content_length);
+  const std::size_t codings = request.count(http::field::transfer_encoding);
+  if (codings == 0) return lengths == 0 || (lengths == 1 && !request[http::field::content_length].contains(','));
+  return codings == 1 && lengths == 0 && request.version() == 11 &&
+         beast::iequals(request[http::field::transfer_encoding], "chunked");
+}
+
+/// Whether the request says for which host it is: HTTP/1.1 demands it exactly once, HTTP/1.0 at most once. A name, an
+/// address or nothing, and perhaps a port, are made of these characters.
+inline bool has_host(const Request& request) {
   const std::size_t hosts = request.count(http::field::host);
-  return request.count(http::field::content_length) <= 1 && length.find(',') == length.npos &&
-         (coding.empty() || (request.version() == 11 && beast::iequals(coding, "chunked"))) &&
-         (hosts == 1 || (hosts == 0 && request.version() == 10));
+  const std::string_view host = request[http::field::host];
+  return (hosts == 1 || (hosts == 0 && request.version() == 10)) &&
+         host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+,;=:[]") ==
+             host.npos;
 }
 
 /// The status that answers a request which cannot be read.
@@ -37,10 +54,16 @@ inline http::status status_of(const error_code& error) {
 
 class HttpServer {
  public:
+  /// The application: makes the answer to a request. It is called by the server's only thread.
+  using Application = std::function<Response(const Request&)>;
+
   /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
-  /// send a request and to read the answer. Keeps a reference to `routes`.
-  HttpServer(const Routes& routes, unsigned short port, std::chrono::milliseconds timeout)
-      : routes_(routes), timeout_(timeout), acceptor_(loop_, {asio::ip::address_v4::loopback(), port}) {}
+  /// send a request and to read the answer. Clients beyond `max_clients` are refused.
+  HttpServer(Application application, unsigned short port, std::chrono::milliseconds timeout, int max_clients = 1024)
+      : application_(std::move(application)),
+        timeout_(timeout),
+        max_clients_(max_clients),
+        acceptor_(loop_, {asio::ip::address_v4::loopback(), port}) {}
 
   /// Serves until SIGTERM or SIGINT, and then until the requests whose head has been read are answered.
   void run() {
@@ -54,7 +77,7 @@ class HttpServer {
   }
 
   unsigned short port() const { return port_; }
-  long answers = 0;  ///< how many were sent; only for handlers while run() runs
+  long answers = 0;  ///< how many were sent; only for the application while run() runs
 
  private:
   using Parser = http::request_parser<http::string_body>;
@@ -67,15 +90,34 @@ class HttpServer {
       auto [error, socket] = co_await acceptor_.async_accept(with_error);
       if (!acceptor_.is_open()) co_return;
       if (!error) socket.set_option(tcp::no_delay(true), error);  // send small answers at once
-      if (!error) asio::co_spawn(loop_, serve(beast::tcp_stream(std::move(socket))), asio::detached);
-      // An error may be that no file descriptor is left; the clients wait in the kernel's queue meanwhile.
-      if (error) co_await asio::steady_timer(loop_, std::chrono::milliseconds(10)).async_wait(with_error);
+      if (error) {  // perhaps no file descriptor is left; the clients wait in the kernel's queue meanwhile
+        co_await asio::steady_timer(loop_, std::chrono::milliseconds(10)).async_wait(with_error);
+      } else if (clients_ >= max_clients_) {
+        refuse(std::move(socket));
+      } else {
+        ++clients_;  // here, since the coroutine may begin later
+        asio::co_spawn(loop_, serve(beast::tcp_stream(std::move(socket))), asio::detached);
+      }
     }
+  }
+
+  /// Tells a client that there are too many, and closes the connection without waiting for anything.
+  static void refuse(tcp::socket socket) {
+    constexpr std::string_view answer =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    error_code gone;
+    socket.non_blocking(true, gone);
+    socket.write_some(asio::buffer(answer), gone);
+    socket.shutdown(tcp::socket::shutdown_send, gone);
+    char unread[16'384];  // to close while bytes of the client are unread sends a reset, which may destroy the answer
+    socket.read_some(asio::buffer(unread), gone);
   }
 
   /// Serves one connection. A tcp_stream is a socket with a deadline.
   asio::awaitable<void> serve(beast::tcp_stream stream) {
+    const Leaving leaving{clients_};
     beast::flat_buffer buffer(16'384);
+    int skipped = 0;                 // bytes of the empty line before this request
     stream.expires_after(timeout_);  // until the answer is written, not for each piece
     for (bool keep = true; keep && acceptor_.is_open();) {
       Parser parser;
@@ -83,14 +125,16 @@ class HttpServer {
       parser.body_limit(65'536);
       auto [error, count] = co_await http::async_read_header(stream, buffer, parser, with_error);
       if (error == http::error::end_of_stream) break;  // the client has closed
-      if (error == http::error::bad_method && beast::buffers_to_string(buffer.data()).find_first_of("\r\n") == 0) {
-        buffer.consume(1);  // an empty line before a request is ignored
+      if (error == http::error::bad_method && skipped < 2 && starts_with_line_end(buffer)) {
+        buffer.consume(1);  // one empty line before a request is ignored; without end, they would never let go
+        ++skipped;
         continue;
       }
+      skipped = 0;
       ++unanswered_;  // until it is answered: after SIGTERM, run() waits for it
       // An error while reading becomes the answer's status. After a timeout that write fails, too, and the loop ends.
       if (!error) error = co_await read_body(stream, buffer, parser);
-      Response response = error ? Response(status_of(error), 11) : answer(routes_, parser.get());
+      Response response = error ? Response(status_of(error), 11) : application_(parser.get());
       keep = !error && parser.keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
       response.keep_alive(keep);
       response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
@@ -116,7 +160,7 @@ class HttpServer {
   /// Reads the body of a request, unless it is in doubt where that ends.
   asio::awaitable<error_code> read_body(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser) {
     const Request& request = parser.get();
-    if (!is_framed(request)) co_return http::error::bad_field;
+    if (!is_framed(request) || !has_host(request)) co_return http::error::bad_field;
     if (parser.is_done()) co_return error_code();
     // A client may ask before it sends a long body, as curl does.
     if (request.version() == 11 && beast::iequals(request[http::field::expect], "100-continue")) {
@@ -126,11 +170,24 @@ class HttpServer {
     co_return error;
   }
 
+  static bool starts_with_line_end(const beast::flat_buffer& buffer) {
+    const char first = *static_cast<const char*>(buffer.data().data());
+    return first == '\r' || first == '\n';
+  }
+
+  /// One client less at the end of a coroutine, however it ends.
+  struct Leaving {
+    int& clients;
+    ~Leaving() { --clients; }
+  };
+
   asio::io_context loop_{1};
   asio::signal_set signals_{loop_, SIGTERM, SIGINT};
-  const Routes& routes_;
+  const Application application_;
   const std::chrono::milliseconds timeout_;
+  const int max_clients_;
   tcp::acceptor acceptor_;
   const unsigned short port_ = acceptor_.local_endpoint().port();
+  int clients_ = 0;     // connections that are served
   int unanswered_ = 0;  // requests whose head has been read, and which are not answered yet
 };

@@ -1,10 +1,10 @@
-// Web application, measured beside nginx
+// HTTP server, measured beside nginx
 //
 // Both servers send the same page to wrk, one request at a time on each of 16 connections. The three share one
 // processor, so the rate tells how much work of the processor a request costs, wrk's part included.
 //
-// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/07_cloud/web_application/web_application_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application_bench
-// Run:     web_application_bench [--run-ms N] [--rounds N]
+// Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/07_cloud/http_server/http_server_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o http_server_bench
+// Run:     http_server_bench [--run-ms N] [--rounds N]
 
 #include <sched.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ class Nginx {
     return tcp::acceptor(loop, {asio::ip::address_v4::loopback(), 0}).local_endpoint().port();
   }
 
-  std::string folder_ = std::filesystem::temp_directory_path() / "web_application_bench.XXXXXX";
+  std::string folder_ = std::filesystem::temp_directory_path() / "http_server_bench.XXXXXX";
   std::optional<cookbook::ChildProgram> process_;
 };
 
@@ -100,7 +100,7 @@ double load(unsigned short port, int run_ms, bool& right) {
 
 int main(int argc, char** argv) {
   int run_ms = 1000, rounds = 9;
-  cookbook::Options options("The web application and nginx under the same load");
+  cookbook::Options options("The HTTP server and nginx under the same load");
   options.add("run-ms", run_ms, "milliseconds of a measured run", 200, 60'000);
   options.add("rounds", rounds, "measured runs of each server", 1, 1000);
   options.parse(argc, argv);
@@ -116,15 +116,19 @@ int main(int argc, char** argv) {
   check(sched_setscheduler(0, SCHED_BATCH, &none), "sched_setscheduler");
 
   const Nginx nginx;
-  Routes routes;
-  routes["/"][http::verb::get] = [](const Request&, Response& response) { response.body() = "Hello from Flask!"; };
-  HttpServer server(routes, 0, std::chrono::seconds(10));
+  const auto greet = [](const Request&) {
+    Response response(http::status::ok, 11);
+    response.set(http::field::content_type, "text/html; charset=utf-8");
+    response.body() = "Hello from Flask!";
+    return response;
+  };
+  HttpServer server(greet, 0, std::chrono::seconds(10));
   std::jthread running([&] { server.run(); });
 
   bool right = page(nginx.port) == "200 Hello from Flask!" && page(server.port()) == page(nginx.port);
   cookbook::Figures figures("requests, 16 connections", cookbook::rate("/s", 1));
   figures.measure({{"nginx", 1, [&] { return load(nginx.port, run_ms, right); }},
-                   {"web_application", 1, [&] { return load(server.port(), run_ms, right); }}},
+                   {"http_server", 1, [&] { return load(server.port(), run_ms, right); }}},
                   rounds);
   figures.speedup_over("nginx");
 

@@ -5,8 +5,8 @@
 // full, read_some() is asked to read into no room, and returns 0 bytes at once, for ever: one client keeps a core busy
 // without sending anything. (Here the server stops at the thousandth time, to tell.)
 //
-// Compile: g++ -std=c++20 -O2 chapters/07_cloud/web_application/web_application_endless_head.cpp -pthread -o web_application_endless_head
-// Run:     web_application_endless_head
+// Compile: g++ -std=c++20 -O2 chapters/07_cloud/http_server/http_server_endless_head.cpp -pthread -o http_server_endless_head
+// Run:     http_server_endless_head
 // Symptom: exit 1, prints "1000 reads have returned 0 bytes, though the client is still connected"
 
 #include <array>

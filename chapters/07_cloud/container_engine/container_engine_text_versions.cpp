@@ -4,8 +4,8 @@
 // that both speak, which is 1.12: number by number, 12 is less than 40. As texts, 1.12 is less than 1.2, so the client
 // takes the engine for one whose range is empty and gives up.
 //
-// Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_engine/container_engine_version.cpp -lboost_json -lfmt -pthread -o container_engine_version
-// Run:     container_engine_version
+// Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_engine/container_engine_text_versions.cpp -lboost_json -lfmt -pthread -o container_engine_text_versions
+// Run:     container_engine_text_versions
 // Symptom: exit 1, prints "compared as texts:   no version in common"
 
 #include <algorithm>
