@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "support/run.hpp"
@@ -102,24 +103,82 @@ TEST(opencl_work_groups, other_shapes_are_refused) {
   }
 }
 
-TEST(opencl_work_groups_make_steps, is_the_same_for_even_and_uneven_parts) {
+// The host's loop, step by step; the recipe's own check takes all steps of the even job at once.
+cl_uint by_steps(cl_uint number, cl_uint steps) {
+  while (steps-- > 0) number = number * 1664525U + 1013904223U;
+  return number;
+}
+
+TEST(opencl_work_groups_job, every_work_item_makes_its_steps_and_the_check_sees_one_that_does_not) {
   for (const cl::Device& device : opencl::devices()) {
     const cl::Context context(device);
-    cl::CommandQueue queue(context, device);
-    cl::Kernel kernel(opencl::build(context, source), "make_steps");
-    constexpr cl_uint count = 100;
-    std::vector<cl_uint> numbers(count, 0), expected(count, 1);
-    for (cl_uint i = 1; i < count; ++i) expected[i] = expected[i - 1] * 1664525 + 1013904223;
-    const cl::Buffer result(context, CL_MEM_READ_WRITE, count * sizeof(cl_uint));
-    for (const cl_uint even : {0U, 1U}) {
+    const cl::CommandQueue queue = opencl::profiling_queue(context, device);
+    const cl::Program program = opencl::build(context, source);
+    constexpr cl_uint count = 100, steps = 7;
+    for (const std::string name : {"even", "uneven"}) {
+      Job job(queue, program, name, count);
+      job.start(count, cl::NDRange(10), steps);
+      EXPECT_TRUE(job.result_is_right(count, steps)) << name;
+      EXPECT_FALSE(job.result_is_right(count, steps + 1)) << name;
+
+      cl::Kernel kernel(program, name.c_str());
+      std::vector<cl_uint> numbers(count, 0), expected(count);
+      for (cl_uint i = 0; i < count; ++i) expected[i] = by_steps(i, name == "even" ? steps : i * steps);
+      const cl::Buffer result(context, CL_MEM_READ_WRITE, count * sizeof(cl_uint));
       kernel.setArg(0, result);
-      kernel.setArg(1, count);
-      kernel.setArg(2, even);
+      kernel.setArg(1, steps);
       queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(count), cl::NDRange(10));
       queue.enqueueReadBuffer(result, CL_TRUE, 0, count * sizeof(cl_uint), numbers.data());
-      EXPECT_EQ(numbers, even ? std::vector<cl_uint>(count, expected[50]) : expected);
+      EXPECT_EQ(numbers, expected) << name;
     }
   }
+}
+
+TEST(opencl_work_groups_job, what_an_earlier_start_has_written_does_not_count) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context(*device);
+  const cl::CommandQueue queue = opencl::profiling_queue(context, *device);
+  Job job(queue, opencl::build(context, source), "even", 64);
+  job.start(64, cl::NDRange(8), 3);
+  EXPECT_TRUE(job.result_is_right(64, 3));
+  job.start(32, cl::NDRange(8), 3);
+  EXPECT_TRUE(job.result_is_right(32, 3));
+  EXPECT_FALSE(job.result_is_right(64, 3));  // the second start has no results for the other 32
+}
+
+TEST(opencl_work_groups, shows_the_time_of_every_size_and_of_every_number_of_groups) {
+  const auto result = run("opencl_work_groups");
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  // Groups times work-items is the whole range in each row: nothing is left out.
+  const auto even = result.lines_with("^ *[0-9]+ x +[0-9]+ work-items +[0-9.]+ ms +[0-9.]+ ms$");
+  const auto uneven = result.lines_with("^ *[0-9]+ x +[0-9]+ work-items +[0-9.]+ ms$");
+  ASSERT_EQ(even.size(), 4U) << result.text();
+  ASSERT_EQ(uneven.size(), 4U) << result.text();
+  for (const auto& [lines, count] : {std::pair(even, 1UL << 20), std::pair(uneven, 256UL)}) {
+    for (const std::string& line : lines) {
+      std::istringstream text(line);
+      std::size_t groups = 0, items = 0;
+      std::string times;
+      text >> groups >> times >> items;
+      EXPECT_EQ(groups * items, count) << line;
+    }
+  }
+}
+
+TEST(opencl_work_groups_timing, many_small_groups_cost_more_than_few_large_ones) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context(*device);
+  const cl::CommandQueue queue = opencl::profiling_queue(context, *device);
+  Job even(queue, opencl::build(context, source), "even", 1 << 20);
+  double small = 1e9, large = 1e9;
+  for (int run = 0; run < 10; ++run) {
+    small = std::min(small, opencl::seconds_of(even.start(1 << 20, cl::NDRange(1), 1)));
+    large = std::min(large, opencl::seconds_of(even.start(1 << 20, cl::NDRange(256), 1)));
+  }
+  EXPECT_GT(small, 2 * large);
 }
 
 TEST(opencl_work_groups, is_clean_under_oclgrind) {
@@ -129,7 +188,9 @@ TEST(opencl_work_groups, is_clean_under_oclgrind) {
   const std::string oclgrind = "/usr/bin/oclgrind";
   if (access(oclgrind.c_str(), X_OK) != 0)
     GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
-  const auto result = run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_work_groups"});
+  const auto result =
+      run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_work_groups", "--items", "256"},
+          {.environment = {{"COOKBOOK_ROUNDS", "1"}}, .limit = std::chrono::seconds(200)});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^Oclgrind").size(), 1U) << result.text();
   EXPECT_TRUE(result.err.empty()) << result.text();

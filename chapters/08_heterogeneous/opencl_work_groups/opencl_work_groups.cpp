@@ -1,15 +1,14 @@
 // Work-groups
 //
-// A range of 12 x 6 work-items is cut into work-groups of 4 x 3. Every work-item writes down the number of its group,
-// and the picture of these numbers is printed. The rule behind it is checked in two and in three dimensions. Then a job
-// whose parts differ in size is done in groups of every size that the device allows: the results are the same for all.
-// How long the job takes is another matter, which opencl_work_groups_bench measures.
+// What does the size of a work-group change? First a picture: 12 x 6 work-items are cut into groups of 4 x 3, and each
+// work-item writes down its group's number. Then a million work-items are run in groups of 1 to 256, with one step of
+// work each and with 64. At last 256 work-items with more and more work are run as 1, 2, 16 and 256 groups, which shows
+// how well the load is spread. The times change; the results do not.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups
-// Run:     opencl_work_groups [--group-columns N] [--group-rows N] [--device N]
+// Run:     opencl_work_groups [--group-columns N] [--group-rows N] [--items N] [--device N]
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -19,28 +18,14 @@
 
 namespace {
 
-constexpr cl_uint count = 200;  // work-items of the uneven job
+int wrong = 0;  // runs with another result than the host's
 
-/// What work-item i should return: the number after i steps of a random number generator.
-std::vector<cl_uint> steps_on_host() {
-  std::vector<cl_uint> numbers(count, 1);
-  for (cl_uint i = 1; i < count; ++i) numbers[i] = numbers[i - 1] * 1664525 + 1013904223;
-  return numbers;
-}
-
-/// The uneven job in groups of `size` work-items, with as many groups as it takes.
-std::vector<cl_uint> steps_on_device(cl::CommandQueue& queue, cl::Kernel& kernel, std::size_t size) {
-  std::vector<cl_uint> numbers(count, 0);
-  const std::size_t bytes = count * sizeof(cl_uint);
-  const cl::Buffer result = CL_CHECK(cl::Buffer(CL_CHECK(queue.getInfo<CL_QUEUE_CONTEXT>()),
-                                                CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, numbers.data()));
-  CL_CHECK(kernel.setArg(0, result));
-  CL_CHECK(kernel.setArg(1, count));
-  CL_CHECK(kernel.setArg(2, cl_uint{0}));  // even: 0, so work-item i makes i steps
-  const std::size_t groups = (count + size - 1) / size;
-  CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * size), cl::NDRange(size)));
-  CL_CHECK(queue.enqueueReadBuffer(result, CL_TRUE, 0, bytes, numbers.data()));
-  return numbers;
+/// Runs a job of `count` work-items in groups of `size`, several times. Returns the shortest time in milliseconds.
+double shortest_time(Job& job, std::size_t count, std::size_t size, cl_uint steps, int runs) {
+  const auto row = opencl::timed_row("", 1, [&] { return job.start(count, cl::NDRange(size), steps); });
+  const double seconds = cookbook::run_interleaved({row}, runs)[0].minimum;
+  wrong += !job.result_is_right(count, steps);
+  return seconds * 1e3;
 }
 
 }  // namespace
@@ -48,41 +33,46 @@ std::vector<cl_uint> steps_on_device(cl::CommandQueue& queue, cl::Kernel& kernel
 int main(int argc, char** argv) {
   constexpr Shape range = {12, 6, 1};
   Shape shape = {4, 3, 1};
-  std::size_t device_number = 0;
+  std::size_t device_number = 0, many = 1 << 20;
+  constexpr std::size_t few = 256;
   cookbook::Options options("Cut a range of work-items into work-groups");
   options.add("group-columns", shape[0], "columns of a work-group; a divisor of 12", 1, 1 << 20);
   options.add("group-rows", shape[1], "rows of a work-group; a divisor of 6", 1, 1 << 20);
+  options.add("items", many, "work-items of the even job, rounded down to a multiple of 256", few, 1 << 26);
   options.add("device", device_number, "number of the device, as opencl_devices has it", 0, 63);
   options.parse(argc, argv);
+  many = many / few * few;
   const std::optional<cl::Device> device = opencl::chosen_device(device_number);
   if (!device) return opencl::without_device();
 
   const cl::Context context = CL_CHECK(cl::Context(*device));
-  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
+  cl::CommandQueue queue = opencl::profiling_queue(context, *device);
   const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "work_groups.cl")));
-  cl::Kernel make_steps = CL_CHECK(cl::Kernel(program, "make_steps"));
-
-  // What this device allows for make_steps. Another device or kernel may allow less, so a program asks.
-  const std::size_t largest = CL_CHECK(make_steps.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(*device));
-  const std::size_t multiple =
-      CL_CHECK(make_steps.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(*device));
   cookbook::println("{}", opencl::name_of(*device));
-  cookbook::println("compute units: {}, group size: at most {}, best a multiple of {}",
-                    CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()), largest, multiple);
-
   const GroupMap map = CL_CHECK(map_on_device(queue, program, range, shape));
   for (auto row = map.group.begin(); row != map.group.end(); row += range[0]) {
     cookbook::println("{:2}", fmt::join(row, row + range[0], " "));
   }
 
-  std::size_t wrong = 0;  // group sizes with another result than the host's
-  const std::vector<cl_uint> expected = steps_on_host();
-  for (std::size_t size = 1; size <= largest; size *= 2) wrong += steps_on_device(queue, make_steps, size) != expected;
+  // What the device allows for this kernel. Another device or kernel may allow less, so a program asks.
+  Job even(queue, program, "even", many), uneven(queue, program, "uneven", few);
+  cookbook::println("groups of at most {}, best a multiple of {}", even.largest_group(), even.best_multiple());
+
+  cookbook::println("{} work-items, groups     1 step each   64 steps each", many);
+  for (const std::size_t size : {1, 4, 16, 256}) {
+    if (size > even.largest_group()) break;
+    cookbook::println("{:7} x {:3} work-items   {:9.2f} ms    {:9.2f} ms", many / size, size,
+                      shortest_time(even, many, size, 1, 10), shortest_time(even, many, size, 64, 3));
+  }
+  cookbook::println("{} work-items, number i makes 20 i steps", few);
+  for (const std::size_t groups : {1, 2, 16, 256}) {
+    if (few / groups > uneven.largest_group()) continue;
+    cookbook::println("{:7} x {:3} work-items   {:9.2f} ms", groups, few / groups,
+                      shortest_time(uneven, few, few / groups, 20, 200));
+  }
 
   cookbook::Checks checks;
-  checks.that("groups and places in two dimensions follow the rule", map == map_by_rule(range, shape));
-  checks.that("groups and places in three dimensions follow the rule",
-              CL_CHECK(map_on_device(queue, program, {6, 4, 4}, {3, 2, 1})) == map_by_rule({6, 4, 4}, {3, 2, 1}));
-  checks.equal("group sizes that change the result", wrong, 0U);
+  checks.that("groups and places in the picture follow the rule", map == map_by_rule(range, shape));
+  checks.equal("group sizes that change a result", wrong, 0);
   return checks.exit_code();
 }

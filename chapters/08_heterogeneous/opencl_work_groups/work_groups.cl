@@ -7,12 +7,17 @@ kernel void where_am_i(global int* group, global int* item) {
   item[i] = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
 }
 
-// A job whose parts differ in size: work-item i makes i steps of a random number generator. With `even`, which
-// the bench uses, all make the same number of steps, half of `count`.
-kernel void make_steps(global uint* result, uint count, uint even) {
+// Two jobs: work-item i begins with the number i and makes steps of a random number generator. In the even job all make
+// the same number of steps; in the uneven job each makes `more` steps more than the one before it.
+uint after(uint number, uint steps) {
+  for (; steps > 0; --steps) number = number * 1664525u + 1013904223u;
+  return number;
+}
+kernel void even(global uint* result, uint steps) {
   const uint i = get_global_id(0);
-  if (i >= count) return;
-  uint number = 1;
-  for (uint steps = even ? count / 2 : i; steps > 0; --steps) number = number * 1664525u + 1013904223u;
-  result[i] = number;
+  result[i] = after(i, steps);
+}
+kernel void uneven(global uint* result, uint more) {
+  const uint i = get_global_id(0);
+  result[i] = after(i, i * more);
 }

@@ -1,7 +1,8 @@
-/// Running kernels over ranges of two or three dimensions, in work-groups of a given shape.
+/// Kernels run over a range of work-items, in work-groups of a given shape, and what they should write.
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "cookbook/opencl.hpp"
@@ -54,3 +55,57 @@ inline GroupMap map_by_rule(const Shape& range, const Shape& shape) {
   }
   return map;
 }
+
+/// What a work-item that begins with `number` has after so many steps of the generator in work_groups.cl.
+inline cl_uint after(cl_uint number, cl_uint steps) {
+  for (; steps > 0; --steps) number = number * 1664525U + 1013904223U;
+  return number;
+}
+
+/// One of the jobs of work_groups.cl, "even" or "uneven", on the device of a queue that has profiling enabled.
+class Job {
+ public:
+  Job(const cl::CommandQueue& queue, const cl::Program& program, const std::string& name, std::size_t largest_count)
+      : queue_(queue),
+        kernel_(CL_CHECK(cl::Kernel(program, name.c_str()))),
+        device_(CL_CHECK(queue.getInfo<CL_QUEUE_DEVICE>())),
+        bytes_(largest_count * sizeof(cl_uint)),
+        result_(CL_CHECK(cl::Buffer(CL_CHECK(queue.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE, bytes_))),
+        is_even_(name == "even") {}
+
+  std::size_t largest_group() const { return CL_CHECK(kernel_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device_)); }
+  std::size_t best_multiple() const {
+    return CL_CHECK(kernel_.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(device_));
+  }
+
+  /// Starts `count` work-items; cl::NullRange for `group` leaves the size to the driver. What an earlier run has
+  /// written is overwritten first. Returns the event of the kernel.
+  cl::Event start(std::size_t count, const cl::NDRange& group, cl_uint steps) {
+    CL_CHECK(queue_.enqueueFillBuffer(result_, cl_uint{0xdeadbeef}, 0, bytes_));
+    CL_CHECK(kernel_.setArg(0, result_));
+    CL_CHECK(kernel_.setArg(1, steps));
+    cl::Event event;
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count), group, nullptr, &event));
+    return event;
+  }
+
+  /// Whether each of the `count` work-items of the last start has the number that the host computes.
+  bool result_is_right(std::size_t count, cl_uint steps) {
+    std::vector<cl_uint> numbers(count);
+    CL_CHECK(queue_.enqueueReadBuffer(result_, CL_TRUE, 0, count * sizeof(cl_uint), numbers.data()));
+    // n steps of the even job are one step with other factors: number * factor + rest (modulo 2^32).
+    const cl_uint rest = after(0, is_even_ ? steps : 0), factor = after(1, is_even_ ? steps : 0) - rest;
+    for (cl_uint i = 0; i < count; ++i) {
+      if (numbers[i] != (is_even_ ? i * factor + rest : after(i, i * steps))) return false;
+    }
+    return true;
+  }
+
+ private:
+  cl::CommandQueue queue_;
+  cl::Kernel kernel_;
+  cl::Device device_;
+  std::size_t bytes_;
+  cl::Buffer result_;
+  bool is_even_;
+};
