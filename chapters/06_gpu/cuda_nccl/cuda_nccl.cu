@@ -149,8 +149,8 @@ int main(int argc, char** argv) {
       done = std::min(done, watch.seconds());
     }
     for (int i = 0; i < summands; ++i) wrong += wrong_sums(workers[i].*result, summands);
-    cookbook::println("{:<34}{:>10} numbers: the calls took {:6.0f} us, the sums {:8.0f} us",
-                      fmt::format("{} of {}", name, summands), numbers, queued * 1e6, done * 1e6);
+    cookbook::println("{:<26}{:>9} numbers: the calls return after {:5.0f} us, the sums are there after {:6.0f} us",
+                      fmt::format("{}: {}", name, summands), numbers, queued * 1e6, done * 1e6);
   };
   for (const std::size_t numbers : {std::min<std::size_t>(count, 1000), count}) {
     run("ncclAllReduce, ranks", all_reduce, numbers, devices, &Worker::received);
