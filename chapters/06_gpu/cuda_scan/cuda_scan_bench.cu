@@ -66,6 +66,7 @@ void compare(cookbook::Checks& checks, const gpu::DeviceArray<unsigned>& in, int
        }}};
 
   std::vector<unsigned> sums, odd_numbers;
+  sums.reserve(count);
   unsigned sum = 0;
   for (const unsigned number : in.to_host()) {
     if (sums.size() == std::size_t(count)) break;
