@@ -90,8 +90,10 @@ int main(int argc, char** argv) {
   });
   wrong += result.to_host().front() != expected;
   result.poison();
-  show("map and reduction in one kernel", count,
-       [&] { start_map_reduce(count, product, Sum{}, 0LL, blocks, threads, of_block.data(), result.data()); });
+  const auto in_one_kernel = [&] {
+    start_map_reduce(count, product, Sum{}, 0LL, blocks, threads, of_block.data(), result.data());
+  };
+  show("map and reduction in one kernel", count, in_one_kernel);
   wrong += result.to_host().front() != expected;
   long long by_thrust = 0;
   show("thrust::transform_reduce", count, [&] {
