@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
-#include "06_gpu/cuda_streams/stream.hpp"
+#include "06_gpu/stream.hpp"
 #include "support/run.hpp"
 
 namespace {

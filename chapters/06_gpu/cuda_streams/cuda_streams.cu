@@ -4,7 +4,7 @@
 // one after the other. Cut into chunks on several streams, one chunk is copied while another is computed: the program
 // draws when each part has run.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
 // Run:     cuda_streams [--count N] [--chunks N] [--steps N]
 
 #include <algorithm>
