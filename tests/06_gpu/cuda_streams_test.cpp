@@ -20,6 +20,10 @@ TEST(cuda_streams, results_are_right_for_any_number_of_chunks) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    wrong results with one stream: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    wrong results with one stream per chunk: 0")) << result.text();
+    EXPECT_EQ(
+        result.lines_with("^one stream.*: [0-9.]+ ms \\(in [0-9.]+ ms, kernels [0-9.]+ ms, out [0-9.]+ ms\\)$").size(),
+        2U)
+        << result.text();
     EXPECT_EQ(result.lines_with("^  chunk \\d+ [iko.]{60}$").size(), 2 * std::stoul(chunks)) << result.text();
   }
 }
@@ -43,6 +47,18 @@ TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other_and_several_ov
     overlaps += pictures[chunk].find_last_of("iko") > pictures[chunk + 1].find_first_of("iko") + 1;
   }
   EXPECT_GE(overlaps, 1) << result.text();
+  // Both to the same scale: the last copy of one stream ends at the right edge.
+  EXPECT_GE(pictures[3].find_last_of("iko"), 58U) << result.text();
+}
+
+TEST(cuda_streams_timing, one_stream_per_chunk_is_faster_than_one_stream) {
+  const auto result = run("cuda_streams");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  const auto one = result.captures("^one stream: ([0-9.]+) ms"),
+             many = result.captures("^one stream per chunk: ([0-9.]+) ms");
+  ASSERT_EQ(one.size(), 1U) << result.text();
+  ASSERT_EQ(many.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(many[0]), 0.9 * std::stod(one[0])) << result.text();
 }
 
 bool device_here() {

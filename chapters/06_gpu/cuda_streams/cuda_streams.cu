@@ -1,8 +1,8 @@
 // Streams
 //
 // Copies numbers to the device, computes with them there, and copies the results back. In one stream these three run
-// one after the other. Cut into chunks on several streams, one chunk is copied while another is computed: the program
-// draws when each part has run.
+// one after the other. Cut into chunks on several streams, one chunk is copied while another is computed. The program
+// draws when each part has run (i copy in, k kernel, o copy out), to the same scale, and prints how long all took.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
 // Run:     cuda_streams [--count N] [--chunks N] [--steps N]
@@ -34,21 +34,31 @@ float milliseconds(cudaEvent_t from, cudaEvent_t to) {
   return time;
 }
 
-/// Draws when each part of each chunk has run, from the start of all to the end of the last.
-void draw_time_line(const std::string& title, const std::vector<cudaEvent_t>& marks, int chunks) {
+/// Draws when each part of each chunk has run, 60 columns for `scale` milliseconds, and prints what the parts of all
+/// chunks add up to. Returns the milliseconds from the start of the first to the end of the last.
+float draw_time_line(const std::string& title, const std::vector<cudaEvent_t>& marks, int chunks, float scale) {
   const cudaEvent_t start = marks[4 * chunks];
-  float end = 0;
-  for (int chunk = 0; chunk < chunks; ++chunk) end = std::max(end, milliseconds(start, marks[4 * chunk + 3]));
-  cookbook::println("{}: {:.2f} ms", title, end);
+  float total = 0, sums[3] = {}, unit_free[3] = {};
+  for (int chunk = 0; chunk < chunks; ++chunk) total = std::max(total, milliseconds(start, marks[4 * chunk + 3]));
+  if (scale == 0) scale = total;
+  std::vector<std::string> lines;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     std::string line(60, '.');
     for (int part = 0; part < 3; ++part) {
-      const int from = static_cast<int>(59 * milliseconds(start, marks[4 * chunk + part]) / end);
-      const int to = static_cast<int>(59 * milliseconds(start, marks[4 * chunk + part + 1]) / end);
-      std::fill(line.begin() + from, line.begin() + to + 1, "iko"[part]);
+      // A copy whose stream is ready may still have to wait for the unit that copies: it takes one chunk after another.
+      float from = milliseconds(start, marks[4 * chunk + part]);
+      if (part != 1) from = std::max(from, unit_free[part]);
+      const float to = unit_free[part] = std::max(from, milliseconds(start, marks[4 * chunk + part + 1]));
+      sums[part] += to - from;
+      const auto column = [&](float time) { return std::clamp(static_cast<int>(60 * time / scale), 0, 60); };
+      std::fill(line.begin() + column(from), line.begin() + column(to), "iko"[part]);
     }
-    cookbook::println("  chunk {} {}", chunk + 1, line);
+    lines.push_back(line);
   }
+  cookbook::println("{}: {:.2f} ms (in {:.2f} ms, kernels {:.2f} ms, out {:.2f} ms)", title, total, sums[0], sums[1],
+                    sums[2]);
+  for (int chunk = 0; chunk < chunks; ++chunk) cookbook::println("  chunk {} {}", chunk + 1, lines[chunk]);
+  return total;
 }
 
 }  // namespace
@@ -98,10 +108,10 @@ int main(int argc, char** argv) {
   };                     // the destructors of the streams wait
 
   run(1);
-  draw_time_line("one stream (i copy in, k kernel, o copy out)", marks, chunks);
+  const float total = draw_time_line("one stream", marks, chunks, 0);
   checks.equal("wrong results with one stream", wrong_results(), 0);
   run(chunks);
-  draw_time_line("one stream per chunk", marks, chunks);
+  draw_time_line("one stream per chunk", marks, chunks, total);
   checks.equal("wrong results with one stream per chunk", wrong_results(), 0);
   checks.that("the host had queued all of it before the device was done", host_was_ahead);
 
