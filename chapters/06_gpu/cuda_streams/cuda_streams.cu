@@ -9,15 +9,14 @@
 
 #include <algorithm>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
 #include "overlap.cuh"
 #include "stream.hpp"
+#include "time_line.hpp"
 
 namespace {
 
@@ -26,39 +25,6 @@ __global__ void hold() {
   const long long start = clock64();
   while (clock64() - start < 100'000'000) {
   }
-}
-
-float milliseconds(cudaEvent_t from, cudaEvent_t to) {
-  float time = 0;
-  CUDA_CHECK(cudaEventElapsedTime(&time, from, to));
-  return time;
-}
-
-/// Draws when each part of each chunk has run, 60 columns for `scale` milliseconds, and prints what the parts of all
-/// chunks add up to. Returns the milliseconds from the start of the first to the end of the last.
-float draw_time_line(const std::string& title, const std::vector<cudaEvent_t>& marks, int chunks, float scale) {
-  const cudaEvent_t start = marks[4 * chunks];
-  float total = 0, sums[3] = {}, unit_free[3] = {};
-  for (int chunk = 0; chunk < chunks; ++chunk) total = std::max(total, milliseconds(start, marks[4 * chunk + 3]));
-  if (scale == 0) scale = total;
-  std::vector<std::string> lines;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    std::string line(60, '.');
-    for (int part = 0; part < 3; ++part) {
-      // A copy whose stream is ready may still have to wait for the unit that copies: it takes one chunk after another.
-      float from = milliseconds(start, marks[4 * chunk + part]);
-      if (part != 1) from = std::max(from, unit_free[part]);
-      const float to = unit_free[part] = std::max(from, milliseconds(start, marks[4 * chunk + part + 1]));
-      sums[part] += to - from;
-      const auto column = [&](float time) { return std::clamp(static_cast<int>(60 * time / scale), 0, 60); };
-      std::fill(line.begin() + column(from), line.begin() + column(to), "iko"[part]);
-    }
-    lines.push_back(line);
-  }
-  cookbook::println("{}: {:.2f} ms (in {:.2f} ms, kernels {:.2f} ms, out {:.2f} ms)", title, total, sums[0], sums[1],
-                    sums[2]);
-  for (int chunk = 0; chunk < chunks; ++chunk) cookbook::println("  chunk {} {}", chunk + 1, lines[chunk]);
-  return total;
 }
 
 }  // namespace
@@ -108,10 +74,11 @@ int main(int argc, char** argv) {
   };                     // the destructors of the streams wait
 
   run(1);
-  const float total = draw_time_line("one stream", marks, chunks, 0);
+  const TimeLine in_one_stream(marks, chunks);
+  draw("one stream", in_one_stream, in_one_stream.total());
   checks.equal("wrong results with one stream", wrong_results(), 0);
   run(chunks);
-  draw_time_line("one stream per chunk", marks, chunks, total);
+  draw("one stream per chunk", TimeLine(marks, chunks), in_one_stream.total());
   checks.equal("wrong results with one stream per chunk", wrong_results(), 0);
   checks.that("the host had queued all of it before the device was done", host_was_ahead);
 
