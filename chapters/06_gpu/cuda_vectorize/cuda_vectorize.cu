@@ -99,7 +99,7 @@ std::size_t compare(const std::string& name, Function function, const std::vecto
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t count = 4'000'000, chunk = std::size_t{1} << 26;
+  std::size_t count = 1'000'000, chunk = std::size_t{1} << 26;
   int terms = 300;
   cookbook::Options options("Make a function of two floats one of two vectors, on the processor or on a GPU");
   options.add("count", count, "elements of each vector", 1, 400'000'000);
