@@ -110,7 +110,9 @@ TEST(cuda_affine_product_change, works_on_so_many_elements_and_no_more_and_leave
 }
 
 TEST(cuda_affine_product, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_affine_product", {{"--count", "1001"}, {"--count", "1024"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "1001"}, {"--count", "1024"}};
+  cuda_test::expect_clean("cuda_affine_product", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_affine_product", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -117,7 +117,9 @@ TEST(cuda_black_scholes_price, keeps_to_the_laws_for_random_options) {
 }
 
 TEST(cuda_black_scholes, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_black_scholes", {{"--options", "1025"}, {"--options", "2048"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--options", "1025"}, {"--options", "2048"}};
+  cuda_test::expect_clean("cuda_black_scholes", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_black_scholes", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

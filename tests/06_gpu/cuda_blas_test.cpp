@@ -197,7 +197,8 @@ TEST(cuda_blas_timing, the_gpu_wins_for_large_matrices) {
 }
 
 TEST(cuda_blas_memory, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_blas", {{"--largest", "33"}, {"--largest", "32"}}, {"memcheck"});
+  const std::vector<std::vector<std::string>> sizes = {{"--largest", "33"}, {"--largest", "32"}};
+  cuda_test::expect_clean("cuda_blas", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -185,7 +185,9 @@ TEST(cuda_elementwise_elementwise, works_on_so_many_elements_and_no_more) {
 }
 
 TEST(cuda_elementwise, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_elementwise", {{"--count", "257"}, {"--count", "256"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "257"}, {"--count", "256"}};
+  cuda_test::expect_clean("cuda_elementwise", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_elementwise", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -160,7 +160,9 @@ TEST(cuda_generalised_product_batch, takes_one_matrix_for_every_pair) {
 }
 
 TEST(cuda_generalised_product, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_generalised_product", {{"--pairs", "129"}, {"--pairs", "128"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--pairs", "129"}, {"--pairs", "128"}};
+  cuda_test::expect_clean("cuda_generalised_product", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_generalised_product", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

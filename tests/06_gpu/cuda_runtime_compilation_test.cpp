@@ -182,7 +182,9 @@ TEST(cuda_runtime_compilation_driver, does_not_find_a_kernel_under_its_name_in_t
 }
 
 TEST(cuda_runtime_compilation, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_runtime_compilation", {{"--count", "257"}, {"--count", "256"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "257"}, {"--count", "256"}};
+  cuda_test::expect_clean("cuda_runtime_compilation", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_runtime_compilation", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -96,8 +96,10 @@ TEST(cuda_vectorize_timing, the_gpu_loses_for_a_sum_and_wins_for_many_terms) {
 }
 
 TEST(cuda_vectorize, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_vectorize", {{"--count", "1001", "--chunk", "301", "--terms", "3"},
-                                             {"--count", "1024", "--chunk", "256", "--terms", "3"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "1001", "--chunk", "301", "--terms", "3"},
+                                                       {"--count", "1024", "--chunk", "256", "--terms", "3"}};
+  cuda_test::expect_clean("cuda_vectorize", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_vectorize", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace
