@@ -28,27 +28,35 @@ struct Times {
   double to_device, kernel, to_host;
 };
 
+/// Memory on the device for two vectors and their sums.
+struct Buffers {
+  cl::Buffer a, b, sum;
+};
+
+inline Buffers buffers_for(const FiveObjects& five, const Vector& a, const Vector& b, const Vector& sum) {
+  const auto buffer = [&](cl_mem_flags access, const Vector& v) {
+    return CL_CHECK(cl::Buffer(five.context, access, v.size() * sizeof(cl_int)));
+  };
+  return {buffer(CL_MEM_READ_ONLY, a), buffer(CL_MEM_READ_ONLY, b), buffer(CL_MEM_READ_WRITE, sum)};
+}
+
 /// Adds a[i] and b[i] on the device, and stores the sums in `sum`, which may be longer. `items` work-items in groups of
 /// `group` share the job. Throws std::invalid_argument if the vectors do not fit, and cl::Error if the device refuses
 /// the number of work-items.
-inline Times sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, Vector& sum, std::size_t items,
-                           std::size_t group) {
+inline Times sum_on_device(FiveObjects& five, const Buffers& device, const Vector& a, const Vector& b, Vector& sum,
+                           std::size_t items, std::size_t group) {
   if (a.size() != b.size() || sum.size() < a.size()) throw std::invalid_argument("the vectors differ in length");
   const std::size_t bytes = a.size() * sizeof(cl_int), sum_bytes = sum.size() * sizeof(cl_int);
-  const cl::Buffer device_a = CL_CHECK(cl::Buffer(five.context, CL_MEM_READ_ONLY, bytes));
-  const cl::Buffer device_b = CL_CHECK(cl::Buffer(five.context, CL_MEM_READ_ONLY, bytes));
-  const cl::Buffer device_sum = CL_CHECK(cl::Buffer(five.context, CL_MEM_READ_WRITE, sum_bytes));
-
-  CL_CHECK(five.queue.enqueueWriteBuffer(device_sum, CL_TRUE, 0, sum_bytes, sum.data()));  // what it holds now
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.sum, CL_TRUE, 0, sum_bytes, sum.data()));  // what it holds now
   // CL_TRUE: the host waits until the command is done.
   const cookbook::Stopwatch copies;
-  CL_CHECK(five.queue.enqueueWriteBuffer(device_a, CL_TRUE, 0, bytes, a.data()));
-  CL_CHECK(five.queue.enqueueWriteBuffer(device_b, CL_TRUE, 0, bytes, b.data()));
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.a, CL_TRUE, 0, bytes, a.data()));
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.b, CL_TRUE, 0, bytes, b.data()));
   const double to_device = copies.seconds();
 
-  CL_CHECK(five.kernel.setArg(0, device_a));
-  CL_CHECK(five.kernel.setArg(1, device_b));
-  CL_CHECK(five.kernel.setArg(2, device_sum));
+  CL_CHECK(five.kernel.setArg(0, device.a));
+  CL_CHECK(five.kernel.setArg(1, device.b));
+  CL_CHECK(five.kernel.setArg(2, device.sum));
   CL_CHECK(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
   const cookbook::Stopwatch kernel;
   // Not in CL_CHECK: the caller decides what it means that the device refuses the number of work-items.
@@ -57,6 +65,12 @@ inline Times sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, 
   const double seconds = kernel.seconds();
 
   const cookbook::Stopwatch back;
-  CL_CHECK(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, sum_bytes, sum.data()));
+  CL_CHECK(five.queue.enqueueReadBuffer(device.sum, CL_TRUE, 0, sum_bytes, sum.data()));
   return {to_device, seconds, back.seconds()};
+}
+
+/// The same with buffers of its own, for a single sum.
+inline Times sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, Vector& sum, std::size_t items,
+                           std::size_t group) {
+  return sum_on_device(five, buffers_for(five, a, b, sum), a, b, sum, items, group);
 }

@@ -64,10 +64,11 @@ int main(int argc, char** argv) {
   const std::size_t items = work_items(count, group);
   cookbook::println("{}", opencl::name_of(five.device));
   cookbook::println("{} work-items in groups of {} for {} elements", items, group, count);
+  const Buffers buffers = buffers_for(five, a, b, sum);
   double host_seconds[2];
   Times times[2];
   for (const int run : {0, 1}) {
-    times[run] = CL_CHECK(sum_on_device(five, a, b, sum, items, group));
+    times[run] = CL_CHECK(sum_on_device(five, buffers, a, b, sum, items, group));
     const cookbook::Stopwatch host;
     std::transform(a.begin(), a.end(), b.begin(), by_host.begin(), std::plus<>());
     host_seconds[run] = host.seconds();
