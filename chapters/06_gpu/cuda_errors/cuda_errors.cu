@@ -11,7 +11,6 @@
 #undef NDEBUG  // the assertion is one of the mistakes, in every build
 #include <cassert>
 #include <cstdlib>
-#include <deque>
 #include <string>
 #include <utility>
 
@@ -92,27 +91,22 @@ int main(int argc, char** argv) {
   if (!mistake.empty()) return report(mistake);
 
   // Each mistake is made by another process, which is this program once more: after some of them it can do nothing
-  // else.
-  std::deque<cookbook::ChildProgram> children;
-  const auto start = [&](const std::string& what) {
-    children.emplace_back(std::vector{cookbook::beside_this_program("cuda_errors"), std::string("--mistake"), what},
-                          cookbook::ChildProcess::Output::piped_with_errors, [&] {
-                            if (what == blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
-                          });
-  };
-  for (const std::string& what : mistakes) start(what);
-  start(usual);
-  start(blocking);
-
+  // else. One after the other, since a fault may hold up the processes that use the device at that time.
   int staying = 0;
+  const auto line_of = [&](const std::string& what) {
+    cookbook::ChildProgram child({cookbook::beside_this_program("cuda_errors"), "--mistake", what},
+                                 cookbook::ChildProcess::Output::piped_with_errors, [&] {
+                                   if (what == blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+                                 });
+    const std::string line = child.read_until(what + " ");
+    staying += child.wait();
+    return line;
+  };
   cookbook::println("{:<32}{:<31}{:<25}{}", "after", "cudaGetLastError", "cudaDeviceSynchronize", "cudaMalloc");
-  for (std::size_t i = 0; i < std::size(mistakes); ++i) {
-    cookbook::println("{}", children[i].read_until(mistakes[i] + " "));
-    staying += children[i].wait();
-  }
+  for (const std::string& what : mistakes) cookbook::println("{}", line_of(what));
   cookbook::println("the second of three kernels stores through a null pointer; the first to be told is");
-  cookbook::println("{}", children[4].read_until(usual + " "));
-  const std::string told = children[5].read_until(blocking + " ");
+  cookbook::println("{}", line_of(usual));
+  const std::string told = line_of(blocking);
   cookbook::println("{}", told);
 
   cookbook::Checks checks;
