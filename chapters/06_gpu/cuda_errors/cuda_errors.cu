@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   if (!mistake.empty()) return report(mistake);
 
   // Each mistake is made by another process, which is this program once more: after some of them it can do nothing
-  // else. One after the other, since a fault may hold up the processes that use the device at that time.
+  // else. One after the other, so that none disturbs the next one.
   int staying = 0;
   const auto line_of = [&](const std::string& what) {
     cookbook::ChildProgram child({cookbook::beside_this_program("cuda_errors"), "--mistake", what},
