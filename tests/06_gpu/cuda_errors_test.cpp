@@ -60,6 +60,12 @@ TEST(cuda_errors, the_program_shows_all_mistakes_and_who_is_told) {
   EXPECT_TRUE(result.has_line("ok    errors that stay until the process ends: 2")) << result.text();
 }
 
+TEST(cuda_errors, a_mistake_that_it_does_not_know_is_refused) {
+  const auto result = run("cuda_errors", {"--mistake", "another one"});
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+}
+
 TEST(cuda_errors, an_assertion_names_file_line_and_condition) {
   const auto result = run("cuda_errors", {"--mistake", "an assertion that fails"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

@@ -6,13 +6,14 @@
 // of three kernels.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_errors/cuda_errors.cu common/cookbook/*.cpp -lfmt -o cuda_errors
-// Run:     cuda_errors
+// Run:     cuda_errors [--mistake TEXT]
 
 #undef NDEBUG  // the assertion is one of the mistakes, in every build
 #include <cassert>
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
@@ -82,13 +83,15 @@ int main(int argc, char** argv) {
   const std::string mistakes[] = {"a block of 2048 threads", "an array of 2^60 bytes", "a store through a null pointer",
                                   "an assertion that fails"};
   const std::string usual = "as usual", blocking = "with CUDA_LAUNCH_BLOCKING=1";
-  std::string mistake;
+  std::string mistake = "all";
+  std::vector<std::string> choices = {"all", usual, blocking};
+  choices.insert(choices.end(), std::begin(mistakes), std::end(mistakes));
   cookbook::Options options("Which call reports an error of CUDA, and which errors stay");
-  options.add("mistake", mistake, "the mistake to make in this process, in the words of the first column");
+  options.add_choice("mistake", mistake, "the one to make, in this process, in the words of the first column", choices);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   if (mistake == usual || mistake == blocking) return report_step(mistake);
-  if (!mistake.empty()) return report(mistake);
+  if (mistake != "all") return report(mistake);
 
   // Each mistake is made by another process, which is this program once more: after some of them it can do nothing
   // else. One after the other, so that none disturbs the next one.
