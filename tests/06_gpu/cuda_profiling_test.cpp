@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -70,36 +69,45 @@ std::string ncu() {
   return "";
 }
 
-/// A metric of the first launch in each of the program's ranges, in their order; empty if the profiler cannot measure.
-std::vector<double> measured(const std::string& metric) {
-  std::vector<double> values;
-  for (const std::string& kernel : kernels) {
-    const auto result = run(ncu(),
-                            {"--clock-control", "none", "--csv", "--metrics", metric, "--nvtx", "--nvtx-include",
-                             kernel + "/", "--kernel-name", "regex:square", "--launch-count", "1",
-                             test_support::bin() + "/cuda_profiling", "--count", "4194304"},
-                            {.limit = std::chrono::seconds(60)});
-    const auto found = result.captures("\"" + metric + "\",\"[^\"]*\",\"([0-9.,]+)\"");
-    if (found.size() != 1) return {};
-    values.push_back(std::stod(found[0]));
-  }
-  return values;
-}
-
 TEST(cuda_profiling, the_profiler_tells_the_reasons_apart) {
   if (ncu().empty()) GTEST_SKIP() << "no ncu";
-  const auto occupancy = measured("sm__warps_active.avg.pct_of_peak_sustained_active");
-  if (occupancy.empty()) GTEST_SKIP() << "ncu cannot measure here";
-  const auto used = measured("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct");
-  const auto doubles = measured("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active");
-  ASSERT_EQ(used.size(), 4U);
-  ASSERT_EQ(doubles.size(), 4U);
-  EXPECT_LT(occupancy[2], 20);
-  for (const int i : {0, 1, 3}) EXPECT_GT(occupancy[i], 40) << kernels[i];
-  EXPECT_LT(used[1], 20);
-  for (const int i : {0, 2, 3}) EXPECT_GT(used[i], 95) << kernels[i];
-  EXPECT_GT(doubles[3], 20);
-  for (const int i : {0, 1, 2}) EXPECT_LT(doubles[i], 1) << kernels[i];
+  const std::string warps = "sm__warps_active.avg.pct_of_peak_sustained_active",
+                    used = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+                    doubles = "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active";
+  // The fourth launch of each kernel, and of the one that the program runs twice the fourth of the second time.
+  const auto result = run(ncu(),
+                          {"--clock-control", "none", "--csv", "--metrics", warps + "," + used + "," + doubles,
+                           "--kernel-id", ":::4|14", test_support::bin() + "/cuda_profiling", "--count", "4194304"},
+                          {.limit = std::chrono::seconds(60)});
+  const auto values = [&](const std::string& metric) {
+    std::vector<double> all;
+    for (const std::string& text : result.captures("\"" + metric + "\",\"[^\"]*\",\"([0-9.]+)\"")) {
+      all.push_back(std::stod(text));
+    }
+    return all;
+  };
+  if (values(warps).empty()) GTEST_SKIP() << "ncu cannot measure here";
+  ASSERT_EQ(values(warps).size(), 4U) << result.text();
+  ASSERT_EQ(values(used).size(), 4U) << result.text();
+  ASSERT_EQ(values(doubles).size(), 4U) << result.text();
+  EXPECT_LT(values(warps)[2], 20);
+  EXPECT_LT(values(used)[1], 20);
+  EXPECT_GT(values(doubles)[3], 20);
+  for (const int i : {0, 1, 3}) EXPECT_GT(values(warps)[i], 40) << kernels[i];
+  for (const int i : {0, 2, 3}) EXPECT_GT(values(used)[i], 95) << kernels[i];
+  for (const int i : {0, 1, 2}) EXPECT_LT(values(doubles)[i], 1) << kernels[i];
+}
+
+TEST(cuda_profiling, a_range_tells_the_profiler_which_kernel_is_meant) {
+  if (ncu().empty()) GTEST_SKIP() << "no ncu";
+  const auto result = run(ncu(),
+                          {"--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--nvtx", "--nvtx-include",
+                           "32 neighbours per thread/", "--launch-count", "1", test_support::bin() + "/cuda_profiling",
+                           "--count", "4194304"},
+                          {.limit = std::chrono::seconds(60)});
+  EXPECT_THAT(result.text(), testing::Not(testing::HasSubstr("No kernels were profiled")));
+  if (result.lines_with("gpu__time_duration").empty()) GTEST_SKIP() << "ncu cannot measure here";
+  EXPECT_FALSE(result.lines_with("^ +.*square_pieces\\(").empty()) << result.text();
 }
 
 TEST(cuda_profiling, is_clean_under_compute_sanitizer) {

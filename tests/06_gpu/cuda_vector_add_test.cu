@@ -86,6 +86,10 @@ TEST(cuda_vector_add, is_clean_under_compute_sanitizer) {
                           {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
+TEST(cuda_vector_add, frees_what_it_allocates) {
+  cuda_test::expect_clean("cuda_vector_add", {{"--count", "1000"}}, {"memcheck"}, {"--leak-check", "full"});
+}
+
 TEST(cuda_vector_add, the_bench_is_clean_under_memcheck) {
   cuda_test::expect_clean("cuda_vector_add_bench", {{"--count", "10003"}, {"--count", "10240"}}, {"memcheck"});
 }

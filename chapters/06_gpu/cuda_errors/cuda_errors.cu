@@ -6,14 +6,14 @@
 // of three kernels.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_errors/cuda_errors.cu common/cookbook/*.cpp -lfmt -o cuda_errors
-// Run:     cuda_errors
+// Run:     cuda_errors [--mistake TEXT]
 
 #undef NDEBUG  // the assertion is one of the mistakes, in every build
 #include <cassert>
 #include <cstdlib>
-#include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
@@ -83,36 +83,33 @@ int main(int argc, char** argv) {
   const std::string mistakes[] = {"a block of 2048 threads", "an array of 2^60 bytes", "a store through a null pointer",
                                   "an assertion that fails"};
   const std::string usual = "as usual", blocking = "with CUDA_LAUNCH_BLOCKING=1";
-  std::string mistake;
+  std::string mistake = "all";
+  std::vector<std::string> choices = {"all", usual, blocking};
+  choices.insert(choices.end(), std::begin(mistakes), std::end(mistakes));
   cookbook::Options options("Which call reports an error of CUDA, and which errors stay");
-  options.add("mistake", mistake, "the mistake to make in this process, in the words of the first column");
+  options.add_choice("mistake", mistake, "the one to make, in this process, in the words of the first column", choices);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   if (mistake == usual || mistake == blocking) return report_step(mistake);
-  if (!mistake.empty()) return report(mistake);
+  if (mistake != "all") return report(mistake);
 
   // Each mistake is made by another process, which is this program once more: after some of them it can do nothing
-  // else.
-  std::deque<cookbook::ChildProgram> children;
-  const auto start = [&](const std::string& what) {
-    children.emplace_back(std::vector{cookbook::beside_this_program("cuda_errors"), std::string("--mistake"), what},
-                          cookbook::ChildProcess::Output::piped_with_errors, [&] {
-                            if (what == blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
-                          });
-  };
-  for (const std::string& what : mistakes) start(what);
-  start(usual);
-  start(blocking);
-
+  // else. One after the other, so that none disturbs the next one.
   int staying = 0;
+  const auto line_of = [&](const std::string& what) {
+    cookbook::ChildProgram child({cookbook::beside_this_program("cuda_errors"), "--mistake", what},
+                                 cookbook::ChildProcess::Output::piped_with_errors, [&] {
+                                   if (what == blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+                                 });
+    const std::string line = child.read_until(what + " ");
+    staying += child.wait();
+    return line;
+  };
   cookbook::println("{:<32}{:<31}{:<25}{}", "after", "cudaGetLastError", "cudaDeviceSynchronize", "cudaMalloc");
-  for (std::size_t i = 0; i < std::size(mistakes); ++i) {
-    cookbook::println("{}", children[i].read_until(mistakes[i] + " "));
-    staying += children[i].wait();
-  }
+  for (const std::string& what : mistakes) cookbook::println("{}", line_of(what));
   cookbook::println("the second of three kernels stores through a null pointer; the first to be told is");
-  cookbook::println("{}", children[4].read_until(usual + " "));
-  const std::string told = children[5].read_until(blocking + " ");
+  cookbook::println("{}", line_of(usual));
+  const std::string told = line_of(blocking);
   cookbook::println("{}", told);
 
   cookbook::Checks checks;
