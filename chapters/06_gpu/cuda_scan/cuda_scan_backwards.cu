@@ -6,7 +6,7 @@
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_scan/cuda_scan_backwards.cu common/cookbook/*.cpp -lfmt -o cuda_scan_backwards
 // Run:     cuda_scan_backwards
-// Symptom: exit 1, prints "0 of 20000 sums are right"
+// Symptom: exit 1, prints "of 20000 sums are right"
 
 #include <cuda/atomic>
 
