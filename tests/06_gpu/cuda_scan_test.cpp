@@ -10,7 +10,7 @@ namespace {
 using cuda_test::skipped;
 using test_support::run;
 
-constexpr int tile = 4096;
+constexpr int tile = 8192;
 const std::string ways[] = {
     "copy, for comparison",    "sums by doubling",          "sums in three launches",          "sums in one launch",
     "sums by cub::DeviceScan", "odd numbers in one launch", "odd numbers by cub::DeviceSelect"};
@@ -51,7 +51,7 @@ TEST(cuda_scan, is_right_when_the_tile_sums_fill_tiles_themselves) {
 
 // One tile: shuffles, barriers and bounds. Two and a bit: what blocks tell one another.
 TEST(cuda_scan, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_scan", {{"--count", "9001"}, {"--count", "8192"}},
+  cuda_test::expect_clean("cuda_scan", {{"--count", "17001"}, {"--count", "16384"}},
                           {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 
