@@ -66,7 +66,7 @@ std::set<float> run(const char* what, const gpu::DeviceArray<float>& values, gpu
   const auto next_part = [&, part = 0](cudaStream_t stream) mutable {
     work(values.data() + std::size_t(part++ % parts) * few, few, stream);
   };
-  const cookbook::Benchmark row = gpu::graph_row(what, few, next_part, std::max(parts, 20));
+  const cookbook::Benchmark row = gpu::graph_row(what, few, next_part, parts);
   for (int i = 0; i < 10; ++i) seconds_of_few = std::min(seconds_of_few, row.run());
   print_row(what, values.size(), seconds, seconds_of_few, sums);
   return sums;
