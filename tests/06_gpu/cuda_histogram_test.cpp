@@ -32,7 +32,7 @@ TEST(cuda_histogram, counts_all_at_every_size) {
     EXPECT_EQ(result.exit_code, 0) << count << '\n' << result.text();
     ASSERT_EQ(result.out.size(), std::size(ways) + 2) << result.text();
     for (const std::string& way : ways) {
-      EXPECT_EQ(result.lines_with("^" + way + " +[0-9]+ GB/s +[0-9]+ GB/s$").size(), 1U) << result.text();
+      EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ GB/s +[0-9.]+ GB/s$").size(), 1U) << result.text();
     }
     EXPECT_EQ(result.out.back(), "ok    ways with a wrong count: 0") << count;
   }
@@ -46,7 +46,7 @@ TEST(cuda_histogram, is_clean_under_compute_sanitizer) {
 TEST(cuda_histogram_timing, shared_counters_are_faster_than_global_ones) {
   const auto result = run("cuda_histogram");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  for (const std::string column : {" +([0-9]+) GB/s +[0-9]+ GB/s$", " +[0-9]+ GB/s +([0-9]+) GB/s$"}) {
+  for (const std::string column : {" +([0-9.]+) GB/s +[0-9.]+ GB/s$", " +[0-9.]+ GB/s +([0-9.]+) GB/s$"}) {
     const auto global = result.captures("^" + ways[0] + column), shared = result.captures("^" + ways[2] + column);
     ASSERT_EQ(global.size(), 1U) << result.text();
     ASSERT_EQ(shared.size(), 1U) << result.text();

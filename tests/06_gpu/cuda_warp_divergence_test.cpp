@@ -1,5 +1,7 @@
 // The program seen from outside.
 
+#include <cmath>
+
 #include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
@@ -30,17 +32,25 @@ TEST(cuda_warp_divergence, results_and_warps_are_right_whatever_the_length) {
 }
 
 TEST(cuda_warp_divergence, every_way_within_a_warp_is_a_pass_of_its_own_and_whole_warps_cost_nothing) {
-  // Cycles that one multiprocessor counts while it runs one block: another program on the machine does not change them.
-  const auto result = run("cuda_warp_divergence", {"--steps", "5000"});
-  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto ways = result.captures("^ *(\\d+) +[\\d.]+ x +[\\d.]+ x$");
-  const auto within = result.captures("^ *\\d+ +([\\d.]+) x +[\\d.]+ x$");
-  const auto by_warps = result.captures("^ *\\d+ +[\\d.]+ x +([\\d.]+) x$");
-  ASSERT_EQ(ways, (std::vector<std::string>{"1", "2", "4", "8", "16", "32"})) << result.text();
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    EXPECT_NEAR(std::stod(within[i]), std::stod(ways[i]), 0.25 * std::stod(ways[i])) << result.text();
-    EXPECT_NEAR(std::stod(by_warps[i]), 1, 0.5) << result.text();
+  // Cycles that one multiprocessor counts. If the device also serves another program, its turns are counted, too; so
+  // one of five runs has to be right.
+  std::string printed;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("cuda_warp_divergence");
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    printed = result.text();
+    const auto ways = result.captures("^ *(\\d+) +[\\d.]+ x +[\\d.]+ x$");
+    const auto within = result.captures("^ *\\d+ +([\\d.]+) x +[\\d.]+ x$");
+    const auto by_warps = result.captures("^ *\\d+ +[\\d.]+ x +([\\d.]+) x$");
+    ASSERT_EQ(ways, (std::vector<std::string>{"1", "2", "4", "8", "16", "32"})) << printed;
+    bool right = true;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      right = right && std::abs(std::stod(within[i]) / std::stod(ways[i]) - 1) < 0.25;
+      right = right && std::abs(std::stod(by_warps[i]) - 1) < 0.25;
+    }
+    if (right) return;
   }
+  FAIL() << printed;
 }
 
 TEST(cuda_warp_divergence, the_pitfall_counts_half) {

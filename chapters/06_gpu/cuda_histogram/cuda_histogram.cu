@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   const auto show = [&](const char* what, const auto& work) {
     const double seconds[] = {best_of_three(uniform, work), best_of_three(equal, work)};
     wrong += (seconds[0] < 0) + (seconds[1] < 0);
-    cookbook::println("{:<34}{:6.0f} GB/s {:10.0f} GB/s", what, count / seconds[0] * 1e-9, count / seconds[1] * 1e-9);
+    cookbook::println("{:<30}{:8.1f} GB/s {:10.1f} GB/s", what, count / seconds[0] * 1e-9, count / seconds[1] * 1e-9);
   };
   const auto by = [](auto kernel) {  // as many blocks as the device runs at once
     return [kernel, blocks = gpu::resident_blocks(kernel, threads)](const auto& samples, unsigned* counts) {
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     };
   };
 
-  cookbook::println("{:<34}{:>11}{:>16}", "counters", "random", "all equal");
+  cookbook::println("{:<30}{:>13}{:>16}", "counters", "random", "all equal");
   show("in the device's memory", by(count_in_global));
   show("in shared memory", by(count_in_shared<1>));
   show("in shared memory, 32 sets", by(count_in_shared<32>));

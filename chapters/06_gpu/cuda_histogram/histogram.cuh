@@ -58,6 +58,9 @@ __global__ void __launch_bounds__(threads) count_in_shared(const Sample* samples
   for (int bin = threadIdx.x / copies; bin < bins; bin += threads / copies) {  // `copies` neighbours for each bin
     unsigned sum = mine[bin][copy];
     for (int distance = copies / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, distance);
-    if (copy == 0 && sum > 0) atomicAdd(&counts[bin], sum);
+    if (copy == 0) mine[bin][0] = sum;
   }
+  __syncthreads();
+  // One warp adds to 32 neighbouring counts, which are one access to memory; so 8 accesses per block.
+  if (threadIdx.x < bins && mine[threadIdx.x][0] > 0) atomicAdd(&counts[threadIdx.x], mine[threadIdx.x][0]);
 }

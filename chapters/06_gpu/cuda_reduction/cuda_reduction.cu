@@ -5,7 +5,7 @@
 // the threads of each warp, the warps of each block and the blocks of the grid. Floats are rounded at every addition,
 // so the order of the additions decides about the result: the program prints it beside the speed.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
 // Run:     cuda_reduction [--count N] [--warps N]
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "fast_sum.cuh"
 #include "reduce.cuh"
 
 namespace {
@@ -40,26 +41,34 @@ __global__ void add_atomically(const float* values, int count, float* sum) {
   atomicAdd(sum, mine);
 }
 
-/// Prints the speed of the fastest of 20 runs, and what became of their sums.
-void print_row(const char* what, std::size_t count, double seconds, const std::set<float>& sums) {
-  cookbook::println("{:<32}{:9.2f} GB/s  {:>2}  {}", what, static_cast<double>(count) * 4e-9 / seconds, sums.size(),
-                    *sums.rbegin());
+void print_row(const char* what, std::size_t count, double seconds, double seconds_of_few,
+               const std::set<float>& sums) {
+  cookbook::println("{:<36}{:8.2f} GB/s{:9.2f} us  {:>3}  {}", what, static_cast<double>(count) * 4e-9 / seconds,
+                    seconds_of_few * 1e6, sums.size(), *sums.rbegin());
 }
 
-/// 20 runs on the device; `work` queues one, whose result will be in `sum`. Returns the sums that differ.
+/// `work(values, count, stream)` queues one sum, whose result will be in `sum`. 20 runs with all values; then with 2^20
+/// of them, each time others, so that no cache has them. Returns the sums of all values that differ.
 template <typename Work>
-std::set<float> run(const char* what, std::size_t count, gpu::DeviceArray<float>& sum, Work work) {
+std::set<float> run(const char* what, const gpu::DeviceArray<float>& values, gpu::DeviceArray<float>& sum, Work work) {
+  const int count = static_cast<int>(values.size()), few = std::min(count, 1 << 20), parts = std::max(1, count >> 20);
   std::set<float> sums;
   gpu::EventTimer timer;
-  double seconds = 1e9;
+  double seconds = 1e9, seconds_of_few = 1e9;
   for (int i = 0; i < 20; ++i) {
     sum.zero();
     timer.start();
-    work();
+    work(values.data(), count, nullptr);
     seconds = std::min(seconds, timer.stop());
     sums.insert(sum.to_host().front());
   }
-  print_row(what, count, seconds, sums);
+  // Recorded in a graph, which the device runs without waiting for the host.
+  const auto next_part = [&, part = 0](cudaStream_t stream) mutable {
+    work(values.data() + std::size_t(part++ % parts) * few, few, stream);
+  };
+  const cookbook::Benchmark row = gpu::graph_row(what, few, next_part, parts);
+  for (int i = 0; i < 10; ++i) seconds_of_few = std::min(seconds_of_few, row.run());
+  print_row(what, values.size(), seconds, seconds_of_few, sums);
   return sums;
 }
 
@@ -76,29 +85,39 @@ int main(int argc, char** argv) {
   std::vector<float> numbers = gpu::random_numbers(4, count);
   for (float& number : numbers) number = (number + 1) / 2;  // at least 0 and below 1
   const double exact = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-  cookbook::println("{:<32}{:>14}  different sums, one of them", "", "speed");
+  cookbook::println("{:<36}{:>13}{:>12}  different sums, one of them", "", "all", "2^20");
 
-  const cookbook::Stopwatch watch;
-  const float in_a_chain = std::accumulate(numbers.begin(), numbers.end(), 0.0F);
-  print_row("the processor, in a chain", count, watch.seconds(), {in_a_chain});
+  const auto chain = [&](int many) { return std::accumulate(numbers.begin(), numbers.begin() + many, 0.0F); };
+  const cookbook::Stopwatch all;
+  const float in_a_chain = chain(count);
+  const double seconds = all.seconds();
+  const cookbook::Stopwatch few;
+  cookbook::do_not_optimize(chain(std::min(count, 1 << 20)));
+  print_row("the processor, in a chain", count, seconds, few.seconds(), {in_a_chain});
 
   const gpu::DeviceArray<float> values(numbers);
   gpu::DeviceArray<float> sum(1);
   const int blocks = gpu::resident_blocks(add_atomically, 32 * warps);
-  run("an atomic addition per thread", count, sum, [&] {
-    add_atomically<<<blocks, 32 * warps>>>(values.data(), count, sum.data());
+  run("an atomic addition per thread", values, sum, [&](const float* first, int many, cudaStream_t stream) {
+    CUDA_CHECK(cudaMemsetAsync(sum.data(), 0, sizeof(float), stream));
+    add_atomically<<<blocks, 32 * warps, 0, stream>>>(first, many, sum.data());
     CUDA_CHECK(cudaGetLastError());
   });
   Reduction<float, Sum> tree(Sum{}, 0, warps);
   const std::set<float> of_tree =
-      run("a tree, in one launch", count, tree.result(), [&] { tree.start(values.data(), count); });
+      run("a tree; the last to finish adds up", values, tree.result(),
+          [&](const float* first, int many, cudaStream_t stream) { tree.start(first, many, stream); });
+  FastSum fast;
+  run("a tree; the last to start adds up", values, fast.result(),
+      [&](const float* first, int many, cudaStream_t stream) { fast.start(first, many, stream); });
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, values.data(), sum.data(), count));
   gpu::DeviceArray<char> scratch(bytes);
-  run("cub::DeviceReduce", count, sum,
-      [&] { CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, values.data(), sum.data(), count)); });
+  run("cub::DeviceReduce", values, sum, [&](const float* first, int many, cudaStream_t stream) {
+    CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, first, sum.data(), many, stream));
+  });
 
-  cookbook::println("{:<50}{}", "exact", exact);
+  cookbook::println("exact: {:.0f}", exact);
   cookbook::Checks checks;
   checks.equal("different sums of the tree in 20 runs", of_tree.size(), 1U);
   checks.that("the tree's sum is exact but for 1 in a million", std::abs(*of_tree.begin() - exact) <= 1e-6 * exact);

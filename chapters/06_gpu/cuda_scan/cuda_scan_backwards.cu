@@ -2,11 +2,11 @@
 //
 // Each block needs the sum of the block after it, and waits for it. A device runs only so many blocks at once, and
 // starts those with low numbers first. They occupy all places, and the blocks that they wait for never get one. (So
-// that the program ends, a block gives up after 400 million clock cycles, about a quarter of a second.)
+// that the program ends, a block gives up after 400 million clock cycles, a fifth of a second at 2 GHz.)
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_scan/cuda_scan_backwards.cu common/cookbook/*.cpp -lfmt -o cuda_scan_backwards
 // Run:     cuda_scan_backwards
-// Symptom: exit 1, prints "0 of 20000 sums are right"
+// Symptom: exit 1, prints "of 20000 sums are right"
 
 #include <cuda/atomic>
 

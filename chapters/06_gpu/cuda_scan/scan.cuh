@@ -4,8 +4,10 @@
 
 #include "look_back.cuh"
 
+/// So many blocks are on a multiprocessor at once: 1024 threads, with up to 64 registers each.
+constexpr int resident = 4;
 constexpr int warps = 8, threads = 32 * warps;             ///< of a block
-constexpr int fours = 4, tile_size = threads * 4 * fours;  ///< a thread takes `fours` times four neighbours
+constexpr int fours = 8, tile_size = threads * 4 * fours;  ///< a thread takes `fours` times four neighbours
 
 inline unsigned tiles_of(std::size_t count) { return static_cast<unsigned>((count + tile_size - 1) / tile_size); }
 
@@ -46,21 +48,13 @@ __device__ inline void store(unsigned* out, std::size_t count, int tile, const u
   }
 }
 
-/// From the sum of each of the thread's fours: what comes before each within the warp. Returns the sum of the warp.
-__device__ inline unsigned sums_of_warp(const unsigned (&sum)[fours], unsigned (&before)[fours]) {
-  const int lane = threadIdx.x % 32;
-  unsigned so_far = 0;
-#pragma unroll
-  for (int c = 0; c < fours; ++c) {
-    unsigned up_to_mine = sum[c];  // of the lanes up to this one, at twice the distance in each step
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const unsigned other = __shfl_up_sync(whole_warp, up_to_mine, distance);
-      if (lane >= distance) up_to_mine += other;
-    }
-    before[c] = so_far + up_to_mine - sum[c];
-    so_far += __shfl_sync(whole_warp, up_to_mine, 31);
+/// The sum over the lanes of the warp up to this one: each step adds the sum of twice as many.
+__device__ inline unsigned sum_up_to_lane(unsigned value) {
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned other = __shfl_up_sync(whole_warp, value, distance);
+    if (threadIdx.x % 32 >= distance) value += other;
   }
-  return so_far;
+  return value;
 }
 
 struct Sums {
@@ -81,23 +75,33 @@ __device__ inline Sums sums_of_tile(unsigned of_warp) {
   return sums;
 }
 
-/// out[i] = in[0] + in[1] + ... + in[i]. `tiles` knows how to take a tile, and what comes before it.
-template <typename AnyTiles>
-__global__ void __launch_bounds__(threads) scan(const unsigned* in, unsigned* out, std::size_t count, AnyTiles tiles) {
-  const int tile = take_tile(tiles);
-  uint4 four[fours];
-  unsigned sum[fours], before[fours];
-  load(in, count, tile, four);
-#pragma unroll
-  for (int c = 0; c < fours; ++c) sum[c] = four[c].x + four[c].y + four[c].z + four[c].w;
-  const Sums sums = sums_of_tile(sums_of_warp(sum, before));
-  const unsigned before_mine = sum_before(tiles, tile, sums.of_tile) + sums.before_warp;
+/// Makes the values of a warp their prefix sums within the warp, and returns the sum of all.
+__device__ inline unsigned scan_warp(uint4 (&four)[fours]) {
+  unsigned so_far = 0;
 #pragma unroll
   for (int c = 0; c < fours; ++c) {
-    four[c].x += before_mine + before[c];
     four[c].y += four[c].x;
     four[c].z += four[c].y;
     four[c].w += four[c].z;
+    const unsigned of_four = four[c].w, up_to_mine = sum_up_to_lane(of_four), before = so_far + up_to_mine - of_four;
+    four[c] = {four[c].x + before, four[c].y + before, four[c].z + before, four[c].w + before};
+    so_far += __shfl_sync(whole_warp, up_to_mine, 31);
+  }
+  return so_far;
+}
+
+/// out[i] = in[0] + in[1] + ... + in[i]. `tiles` knows how to take a tile, and what comes before it.
+template <typename AnyTiles>
+__global__ void __launch_bounds__(threads, resident)
+    scan(const unsigned* in, unsigned* out, std::size_t count, AnyTiles tiles) {
+  const int tile = take_tile(tiles);
+  uint4 four[fours];
+  load(in, count, tile, four);
+  const Sums sums = sums_of_tile(scan_warp(four));
+  const unsigned before = sum_before(tiles, tile, sums.of_tile) + sums.before_warp;
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    four[c] = {four[c].x + before, four[c].y + before, four[c].z + before, four[c].w + before};
   }
   store(out, count, tile, four);
 }
@@ -108,16 +112,21 @@ struct IsOdd {
 };
 
 /// Puts the odd ones of `in` side by side into `out`, in their order, and writes how many there are.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, resident)
     compact(const unsigned* in, unsigned* out, std::size_t count, unsigned* kept, Tiles tiles) {
   __shared__ unsigned odd_ones[tile_size];
   const int tile = take_tile(tiles);
   uint4 four[fours];
-  unsigned odd[fours], before[fours];
   load(in, count, tile, four);
+  unsigned before[fours], of_warp = 0;  // of each four: the odd ones before it within the warp
 #pragma unroll
-  for (int c = 0; c < fours; ++c) odd[c] = four[c].x % 2 + four[c].y % 2 + four[c].z % 2 + four[c].w % 2;
-  const Sums sums = sums_of_tile(sums_of_warp(odd, before));
+  for (int c = 0; c < fours; ++c) {
+    const unsigned odd = four[c].x % 2 + four[c].y % 2 + four[c].z % 2 + four[c].w % 2,
+                   up_to_mine = sum_up_to_lane(odd);
+    before[c] = of_warp + up_to_mine - odd;
+    of_warp += __shfl_sync(whole_warp, up_to_mine, 31);
+  }
+  const Sums sums = sums_of_tile(of_warp);
 #pragma unroll
   for (int c = 0; c < fours; ++c) {
     unsigned to = sums.before_warp + before[c];
@@ -143,10 +152,14 @@ __device__ inline unsigned sum_before(KnownTiles tiles, int tile, unsigned) {
 /// The first of these launches.
 __global__ void __launch_bounds__(threads) sum_tiles(const unsigned* in, std::size_t count, unsigned* of_tile) {
   uint4 four[fours];
-  unsigned sum[fours], before[fours];
   load(in, count, blockIdx.x, four);
-#pragma unroll
-  for (int c = 0; c < fours; ++c) sum[c] = four[c].x + four[c].y + four[c].z + four[c].w;
-  const Sums sums = sums_of_tile(sums_of_warp(sum, before));
+  const Sums sums = sums_of_tile(scan_warp(four));
   if (threadIdx.x == 0) of_tile[blockIdx.x] = sums.of_tile;
+}
+
+/// For comparison: loads and stores in the same manner, and nothing else.
+__global__ void __launch_bounds__(threads) copy(const unsigned* in, unsigned* out, std::size_t count) {
+  uint4 four[fours];
+  load(in, count, blockIdx.x, four);
+  store(out, count, blockIdx.x, four);
 }

@@ -51,13 +51,13 @@ __global__ void go(int ways, bool whole_warps, int steps, float* values, long lo
 }
 
 struct Measured {
-  long long cycles;  ///< the fewest of five launches
+  long long cycles;  ///< the fewest of ten launches
   int wrong;         ///< threads whose result is wrong
 };
 
 Measured measure(int ways, bool whole_warps, int steps) {
   Measured measured{1LL << 62, 0};
-  for (int launch = 0; launch < 5; ++launch) {
+  for (int launch = 0; launch < 10; ++launch) {
     gpu::DeviceArray<float> values(std::vector<float>(threads, -1));
     gpu::DeviceArray<long long> cycles(1);
     go<<<1, threads>>>(ways, whole_warps, steps, values.data(), cycles.data());

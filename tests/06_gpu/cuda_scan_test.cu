@@ -1,4 +1,10 @@
-// The program seen from outside, at sizes around those of warps, tiles and the 32 tiles that a warp looks back at.
+// The look-back in the process; the program seen from outside, at sizes around those of warps, tiles and the 32 tiles
+// that a warp looks back at.
+
+#include "06_gpu/cuda_scan/look_back.cuh"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <string>
 
@@ -10,7 +16,7 @@ namespace {
 using cuda_test::skipped;
 using test_support::run;
 
-constexpr int tile = 4096;
+constexpr int tile = 8192;
 const std::string ways[] = {
     "copy, for comparison",    "sums by doubling",          "sums in three launches",          "sums in one launch",
     "sums by cub::DeviceScan", "odd numbers in one launch", "odd numbers by cub::DeviceSelect"};
@@ -27,6 +33,51 @@ void expect_right(const std::vector<int>& counts) {
     }
     EXPECT_EQ(result.out.back(), "ok    ways with a wrong number: 0") << count;
   }
+}
+
+__global__ void look(Tiles tiles, int tile, unsigned* sums) { sums[threadIdx.x] = look_back(tiles, tile); }
+
+TEST(cuda_scan_look_back, adds_up_single_tiles_until_one_is_known_with_all_before) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const int tile : {0, 1, 31, 32, 33, 64, 65, 131}) {
+    for (const int complete : {-1, 0, 1, 30, 31, 32, 33, 70, 130}) {  // the last tile that is known with all before it
+      if (complete >= tile) continue;
+      std::vector<unsigned long long> states(tile + 1);
+      unsigned all = 0;
+      for (int i = 0; i < tile; ++i) {
+        const unsigned mine = 1000 + i;
+        all += mine;
+        states[i] = i <= complete ? with_all_before | all : tile_alone | mine;
+      }
+      gpu::DeviceArray<unsigned long long> on_device(states);
+      gpu::DeviceArray<unsigned> sums(32);
+      look<<<1, 32>>>(Tiles{nullptr, on_device.data()}, tile, sums.data());
+      CUDA_CHECK(cudaGetLastError());
+      EXPECT_THAT(sums.to_host(), testing::Each(all)) << tile << ' ' << complete;
+    }
+  }
+}
+
+/// A warp looks back while the states come one by one, from the nearest to the farthest.
+__global__ void look_while_told(Tiles tiles, int tile, unsigned* sums) {
+  if (blockIdx.x == 0) {
+    sums[threadIdx.x] = look_back(tiles, tile);
+  } else if (threadIdx.x == 0) {
+    for (int i = tile - 1; i >= 0; --i) {
+      __nanosleep(2'000);
+      State(tiles.states[i]).store((i == 0 ? with_all_before : tile_alone) | 1ULL, cuda::memory_order_relaxed);
+    }
+  }
+}
+
+TEST(cuda_scan_look_back, waits_for_what_it_needs) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  gpu::DeviceArray<unsigned long long> states(70);
+  gpu::DeviceArray<unsigned> sums(32);
+  states.zero();
+  look_while_told<<<2, 32>>>(Tiles{nullptr, states.data()}, 70, sums.data());
+  CUDA_CHECK(cudaGetLastError());
+  EXPECT_THAT(sums.to_host(), testing::Each(70U));
 }
 
 TEST(cuda_scan, without_a_device_it_is_skipped_with_a_reason) {
@@ -51,7 +102,7 @@ TEST(cuda_scan, is_right_when_the_tile_sums_fill_tiles_themselves) {
 
 // One tile: shuffles, barriers and bounds. Two and a bit: what blocks tell one another.
 TEST(cuda_scan, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_scan", {{"--count", "9001"}, {"--count", "8192"}},
+  cuda_test::expect_clean("cuda_scan", {{"--count", "17001"}, {"--count", "16384"}},
                           {"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 

@@ -3,10 +3,14 @@
 
 #include "06_gpu/cuda_random/uniform.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/cuda_random/darts.cuh"
 #include "support/run.hpp"
 
 namespace {
@@ -44,6 +48,62 @@ TEST(cuda_random_uniform_numbers, are_spread_evenly) {
   }
 }
 
+/// One thread makes all numbers of sequence 0, one after another.
+__global__ void in_order(unsigned seed, int fours, unsigned long long* hits) {
+  curandStatePhilox4_32_10_t state;
+  curand_init(seed, 0, 0, &state);
+  for (int i = 0; i < fours; ++i) *hits += hits_of(curand_uniform4(&state));
+}
+
+TEST(cuda_random_darts, philox_begins_each_four_where_the_one_before_has_ended) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const unsigned seed : {1U, 77U}) {
+    for (const int fours : {1, 63, 10'001}) {
+      gpu::DeviceArray<unsigned long long> expected(1), hits(1);
+      expected.zero();
+      in_order<<<1, 1>>>(seed, fours, expected.data());
+      CUDA_CHECK(cudaGetLastError());
+      for (const int blocks : {1, 3, 200}) {
+        hits.zero();
+        use_philox<<<blocks, 256>>>(seed, fours, hits.data());
+        CUDA_CHECK(cudaGetLastError());
+        EXPECT_EQ(hits.to_host(), expected.to_host()) << seed << ' ' << fours << ' ' << blocks;
+      }
+    }
+  }
+}
+
+TEST(cuda_random_darts, stored_points_are_counted_as_on_the_host) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const int fours : {1, 255, 10'001}) {
+    gpu::DeviceArray<float> numbers(std::size_t{4} * fours);
+    Generator(CURAND_RNG_PSEUDO_PHILOX4_32_10, 5).fill(numbers);
+    const std::vector<float> host = numbers.to_host();
+    unsigned long long expected = 0;
+    for (std::size_t i = 0; i < host.size(); i += 2) {
+      // fmaf() as on the device, where x * x + y * y is rounded once less.
+      expected += std::fmaf(host[i], host[i], host[i + 1] * host[i + 1]) <= 1;
+    }
+    gpu::DeviceArray<unsigned long long> hits(1);
+    hits.zero();
+    use_stored<<<3, 256>>>(reinterpret_cast<const float4*>(numbers.data()), fours, hits.data());
+    CUDA_CHECK(cudaGetLastError());
+    EXPECT_NEAR(static_cast<double>(hits.to_host().front()), static_cast<double>(expected), 1) << fours;
+  }
+}
+
+TEST(cuda_random_darts, the_sequences_of_xorwow_differ) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  // 256 threads, one four each: hits of 512 points. If all were the same, the hits would be 0, 256 or 512.
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    gpu::DeviceArray<unsigned long long> hits(1);
+    hits.zero();
+    use_xorwow<<<1, 256>>>(seed, 256, hits.data());
+    CUDA_CHECK(cudaGetLastError());
+    EXPECT_NEAR(static_cast<double>(hits.to_host().front()), 402, 60) << seed;  // six standard deviations
+  }
+}
+
 const std::string numbers_line = "^XORWOW begins with((?: [01]\\.\\d{4}){8})$";
 const std::string estimate = " where it is made +\\d+ G numbers/s +pi is about (\\d\\.\\d{4})$";
 
@@ -67,7 +127,7 @@ TEST(cuda_random, more_points_come_nearer_to_pi) {
   const auto result = run("cuda_random", {"--count", "100000000"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   for (const std::string& line : {"^XORWOW, used" + estimate, "^Philox, used" + estimate,
-                                 std::string("^Philox, stored and then used +\\d+ G numbers/s +pi is about (.+)$")}) {
+                                  std::string("^Philox, stored and then used +\\d+ G numbers/s +pi is about (.+)$")}) {
     const auto pi = result.captures(line);
     ASSERT_EQ(pi.size(), 1U) << line << result.text();
     EXPECT_NEAR(std::stod(pi[0]), 3.14159, 0.002);  // eight times the standard error, and the rounding
