@@ -4,7 +4,7 @@
 // product to a third. The factors have few digits: a bfloat16 has 8 binary digits, a float 24. The program multiplies
 // the same matrices in six ways, and prints how many operations per second each makes and how large its errors are.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores
+// Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores
 // Run:     cuda_tensor_cores [--size N]
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Tensor cores, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
+// Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
 // Run:     cuda_tensor_cores_bench [--largest N] [--rounds N]
 
 #include <cmath>
