@@ -1,6 +1,6 @@
 // Hopper product
 //
-// Multiplies matrices of 16-bit numbers on the tensor cores, in three steps from the kernel of cuda_tensor_cores to
+// Multiplies matrices of 16-bit numbers on the tensor cores, in four steps from the kernel of cuda_tensor_cores to
 // nearly the speed of cuBLAS. The instructions for this exist on GPUs of compute capability 9.0 alone (H100, H200): a
 // group of four warps multiplies tiles that lie in shared memory, and a copy engine brings them there. The program
 // prints how many operations per second each step makes, beside cuBLAS, and compares all elements with those of cuBLAS.
@@ -51,7 +51,7 @@ Speeds measure(int n, int& wrong) {
 
 int main(int argc, char** argv) {
   int n = 4096;
-  cookbook::Options options("Multiply matrices with Hopper's instructions, in three steps");
+  cookbook::Options options("Multiply matrices with Hopper's instructions, in four steps");
   options.add("size", n, "rows and columns of the smaller matrices; rounded up to a multiple of 256", 1, 8'192);
   options.parse(argc, argv);
   if (!gpu::device_found() || !hopper_found()) return gpu::skipped;
