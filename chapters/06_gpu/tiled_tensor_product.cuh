@@ -17,7 +17,6 @@ using bfloat16 = __nv_bfloat16;
 constexpr int side = 16;                            ///< of a tile of wmma
 constexpr int tile_rows = 128, tile_columns = 128;  ///< of C, per block
 constexpr int tile_depth = 64;                      ///< columns of A, and rows of B, in shared memory at a time
-constexpr int stages = 3;                           ///< tiles in shared memory: one in use, two on their way
 constexpr int tile_threads = 128;                   ///< 2 x 2 warps, each computes 64 x 64 elements
 constexpr int warp_tiles = 64 / side;               ///< rows, and columns, of tiles of sums per warp
 
@@ -49,7 +48,9 @@ __device__ inline void load_from_shared(BTile& tile, const bfloat16* from, int r
                : "memory");
 }
 
-/// The 2 asks the compiler for so few registers that two blocks fit on a multiprocessor.
+/// `stages` tiles of each matrix are in shared memory: one in use, the others on their way. The 2 asks the compiler for
+/// so few registers that two blocks fit on a multiprocessor.
+template <int stages>
 __global__ void __launch_bounds__(tile_threads, 2) product(const bfloat16* a, const bfloat16* b, float* c, int n) {
   namespace wmma = nvcuda::wmma;
   extern __shared__ __align__(128) unsigned char shared[];
@@ -113,23 +114,23 @@ __global__ void __launch_bounds__(tile_threads, 2) product(const bfloat16* a, co
   }
 }
 
-constexpr int shared_bytes = stages * sizeof(Stage);  ///< shared memory of a block: 105 KiB
+namespace detail {
+template <int stages>
+void start(const bfloat16* a, const bfloat16* b, float* c, int n, cudaStream_t stream) {
+  constexpr int bytes = stages * sizeof(Stage);  // more than 48 KiB, which have to be asked for
+  CUDA_CHECK(cudaFuncSetAttribute(product<stages>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  product<stages><<<dim3(n / tile_columns, n / tile_rows), tile_threads, bytes, stream>>>(a, b, c, n);
+  CUDA_CHECK(cudaGetLastError());
+}
+}  // namespace detail
 
-/// Whether a block of the device can have that much shared memory. Those of compute capability 8.6, 8.9 and 12.0
-/// cannot.
-inline bool fits() {
+/// Queues c = a * b; n is a multiple of 128. With three stages where a block can have 105 KiB of shared memory, which
+/// those of compute capability 8.6, 8.9 and 12.0 cannot, and else with two.
+inline void start_product(const bfloat16* a, const bfloat16* b, float* c, int n, cudaStream_t stream = nullptr) {
   int device = 0, most = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return shared_bytes <= most;
-}
-
-/// Queues c = a * b; n is a multiple of 128.
-inline void start_product(const bfloat16* a, const bfloat16* b, float* c, int n, cudaStream_t stream = nullptr) {
-  // More than 48 KiB have to be asked for.
-  CUDA_CHECK(cudaFuncSetAttribute(product, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  product<<<dim3(n / tile_columns, n / tile_rows), tile_threads, shared_bytes, stream>>>(a, b, c, n);
-  CUDA_CHECK(cudaGetLastError());
+  (3 * static_cast<int>(sizeof(Stage)) <= most ? detail::start<3> : detail::start<2>)(a, b, c, n, stream);
 }
 
 }  // namespace wmma_tiles

@@ -10,39 +10,10 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "product_reference.cuh"
+#include "products_alone.cuh"
 #include "steps.cuh"
 
 namespace {
-
-/// The limit: nothing but products, two warp groups per multiprocessor, always with the same tiles. The tiles hold
-/// random numbers, since the power that the tensor cores take, and so the clock, depends on the numbers.
-__global__ void __launch_bounds__(256, 1) products_alone(const bfloat16* numbers, int tiles, float* never) {
-  extern __shared__ __align__(1024) unsigned char memory[];
-  auto& stage = *reinterpret_cast<Stage<block_rows>*>(memory);
-  bfloat16* const to = &stage.a[0][0];
-  for (unsigned i = threadIdx.x; i < sizeof(stage) / sizeof(bfloat16); i += blockDim.x) to[i] = numbers[i];
-  ptx::fence_proxy_async(ptx::space_shared);  // the tensor cores see what the threads have stored
-  __syncthreads();
-  Sums sums;
-  for (int tile = 0; tile < tiles; ++tile) {
-    start_products(sums, stage.a + threadIdx.x / 128 * group_rows, stage.b, tile == 0);
-    wait_for_products<1>();
-  }
-  wait_for_products();
-  float all = 0;
-  for (const float sum : sums) all += sum;
-  if (all == 1e30F) *never = all;  // is never true, but the compiler does not know that
-}
-
-/// Queues it, for 4096 tiles per warp group, and returns the number of floating-point operations.
-double start_products_alone(const bfloat16* numbers, float* never) {
-  constexpr int bytes = sizeof(Stage<block_rows>), tiles = 4096;
-  CUDA_CHECK(cudaFuncSetAttribute(products_alone, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  const int blocks = gpu::multiprocessors();
-  products_alone<<<blocks, 256, bytes>>>(numbers, tiles, never);
-  CUDA_CHECK(cudaGetLastError());
-  return 2.0 * block_rows * tile_columns * depth * tiles * blocks;
-}
 
 /// How many of 1000 elements are farther than 1e-5 of the sum of the terms' magnitudes from the product in double
 /// precision.

@@ -44,7 +44,7 @@ inline bool hopper_found() {
 /// the 16-byte pieces of a row in shared memory, so that eight of one column lie in different banks.
 inline CUtensorMap boxes_of(const bfloat16* matrix, int n, int rows, int strips,
                             CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B) {
-  // The function is the driver's. It is asked for by name, so that the program needs not be linked with the driver.
+  // The function is the driver's. It is asked for by name, so that the program is not linked with the driver's library.
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found;
   CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
@@ -63,8 +63,8 @@ inline CUtensorMap boxes_of(const bfloat16* matrix, int n, int rows, int strips,
 /// A barrier in shared memory. It has phases: one ends when all expected arrivals, and all expected bytes, have come.
 using Barrier = std::uint64_t;
 
-/// Waits for the end of the phase with this parity: 0 for the first, 1 for the second, 0 for the third. Before the
-/// first has ended, one waits for parity 1 in vain, that is, not at all.
+/// Waits for the end of the phase with this parity: 0 for the first, 1 for the second, 0 for the third. At a new
+/// barrier the phase before the first, of parity 1, counts as ended.
 __device__ inline void wait(Barrier& barrier, int parity) {
   while (!ptx::mbarrier_try_wait_parity(&barrier, parity)) {
   }
@@ -89,10 +89,10 @@ using Sums = float[group_rows * tile_columns / 128];
 
 /// What wgmma has to know about a tile in shared memory: where it begins, that the next eight rows lie 1024 bytes
 /// further on and the next strip `strip_bytes`, and that pieces of 16 bytes are mixed as boxes_of() says (the last
-/// bits).
+/// bits). The address has 18 bits; in a cluster of blocks, higher ones say whose shared memory it is.
 __device__ inline std::uint64_t tile_at(const void* begin, int strip_bytes) {
   const std::uint64_t address = __cvta_generic_to_shared(begin), apart = strip_bytes;
-  return address >> 4 | (apart >> 4) << 16 | std::uint64_t{1024 >> 4} << 32 | std::uint64_t{1} << 62;
+  return (address & 0x3FFFF) >> 4 | (apart >> 4) << 16 | std::uint64_t{1024 >> 4} << 32 | std::uint64_t{1} << 62;
 }
 
 #define SUMS_8(i)                                                                                               \

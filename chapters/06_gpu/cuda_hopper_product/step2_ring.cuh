@@ -1,4 +1,4 @@
-/// Steps 2 and 3: one warp only copies, into a ring of stages; the warp groups only multiply. With two of them a block
+/// Step 2: one warp only copies, into a ring of stages, and warp groups only multiply. With two of them a block
 /// computes 128 x 256 elements, and both use the same tile of B.
 #pragma once
 

@@ -3,8 +3,8 @@
 
 #include "step1_one_tile.cuh"
 #include "step2_ring.cuh"
-#include "step4_persistent.cuh"
-#include "step5_cluster.cuh"
+#include "step3_persistent.cuh"
+#include "step4_cluster.cuh"
 #include "tiled_tensor_product.cuh"
 
 struct Step {
@@ -15,7 +15,6 @@ struct Step {
 
 const Step steps[] = {{"mma_sync, from cuda_tensor_cores", wmma_tiles::start_product},
                       {"1 wgmma, and tiles by the TMA", one_tile},
-                      {"2 a ring of tiles, filled by one warp", ring<1>},
-                      {"3 two warp groups share a tile of B", ring<2>},
-                      {"4 blocks that stay, tile after tile", persistent},
-                      {"5 two blocks share a tile of B", cluster}};
+                      {"2 one warp copies, two groups multiply", ring<2>},
+                      {"3 blocks that stay, tile after tile", persistent},
+                      {"4 two blocks share a tile of B", cluster}};

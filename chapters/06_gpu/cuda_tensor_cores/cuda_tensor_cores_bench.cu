@@ -1,6 +1,6 @@
 // Tensor cores, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
+// Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
 // Run:     cuda_tensor_cores_bench [--largest N] [--rounds N]
 
 #include <cmath>
@@ -12,7 +12,6 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
 #include "product_reference.cuh"
 #include "tensor_product.cuh"
 #include "tiled_tensor_product.cuh"
@@ -77,29 +76,22 @@ void measure(cookbook::Checks& checks, reference::Cublas& cublas, int n, int rou
   const auto by_cublas = [&](const void* left, const void* right, cudaDataType type, cublasComputeType_t compute) {
     cublas.multiply(left, right, library.data(), n, n, type, compute);
   };
-  const std::string tiled = "tiles in shared memory";
   struct Way {
     std::string name;
     gpu::DeviceArray<float>* result;
     std::function<void()> run;
   };
-  std::vector<Way> ways = {
+  const std::vector<Way> ways = {
       {"cuBLAS, bfloat16", &library, [&] { by_cublas(a.data(), b.data(), CUDA_R_16BF, CUBLAS_COMPUTE_32F); }},
       {"one warp per tile", &c,
        [&] {
          tensor_product<<<dim3(n / side, n / side), 32>>>(a.data(), b.data(), c.data(), n);
          CUDA_CHECK(cudaGetLastError());
        }},
-      {tiled, &c, [&] { wmma_tiles::start_product(a.data(), b.data(), c.data(), n); }},
+      {"tiles in shared memory", &c, [&] { wmma_tiles::start_product(a.data(), b.data(), c.data(), n); }},
       {"cuBLAS, TF32", &library,
        [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32); }},
       {"cuBLAS, float", &library, [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F); }}};
-
-  if (!wmma_tiles::fits()) {
-    cookbook::println("left out, since blocks of this device have less than {} bytes of shared memory: {}",
-                      wmma_tiles::shared_bytes, tiled);
-    std::erase_if(ways, [&](const Way& way) { return way.name == tiled; });
-  }
 
   // All against the first, which is compared with 1000 elements in double precision.
   gpu::DeviceArray<float> first(count);

@@ -4,7 +4,7 @@
 // 4095 numbers of 1/32 follow; B is full of ones. The next number of type half is 2050. Each step of 16 terms adds 0.5,
 // which is rounded away. No call fails.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_half_sums.cu common/cookbook/*.cpp -lfmt -o cuda_tensor_cores_half_sums
+// Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_half_sums.cu common/cookbook/*.cpp -lfmt -o cuda_tensor_cores_half_sums
 // Run:     cuda_tensor_cores_half_sums
 // Symptom: exit 1, prints "the sum is 2048, expected 2175.97"
 

@@ -1,4 +1,4 @@
-/// Step 4: as many blocks as the device holds, and each computes one tile after another. While its warp groups store a
+/// Step 3: as many blocks as the device holds, and each computes one tile after another. While its warp groups store a
 /// tile, the next one's numbers are on their way. Tiles that are computed at the same time are neighbours.
 #pragma once
 

@@ -1,10 +1,10 @@
-/// Step 5: two blocks on neighbouring multiprocessors are a cluster. They compute tiles one above the other, which need
+/// Step 4: two blocks on neighbouring multiprocessors are a cluster. They compute tiles one above the other, which need
 /// the same tile of B. Each fetches half of it, and the TMA writes that half into the shared memory of both.
 #pragma once
 
 #include <cooperative_groups.h>
 
-#include "step4_persistent.cuh"
+#include "step3_persistent.cuh"
 
 constexpr int cluster_size = 2, cluster_rows = cluster_size * block_rows;
 
@@ -46,7 +46,9 @@ __global__ void __launch_bounds__(block_threads, 1)
         start_products(sums, ring.stage[i].a + group * group_rows, ring.stage[i].b, k == 0);
         wait_for_products();
         if (lane < cluster_size) {  // lane 0 tells block 0, lane 1 tells block 1
-          ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
+          // Relaxed: no thread has stored anything that the other block reads. Each arrival of sem_release, at the
+          // scope of the cluster, would wait for a memory fence.
+          ptx::mbarrier_arrive(ptx::sem_relaxed, ptx::scope_cluster, ptx::space_cluster,
                                cluster.map_shared_rank(&ring.empty[i], lane));
         }
       }
