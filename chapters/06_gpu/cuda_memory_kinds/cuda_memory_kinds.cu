@@ -17,6 +17,7 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "fastest.hpp"
+#include "milliseconds.hpp"
 #include "rings.cuh"
 
 namespace {
@@ -25,15 +26,6 @@ namespace {
 __global__ void search(const unsigned* numbers, std::size_t count, unsigned wanted, unsigned* found) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count && numbers[i] == wanted) atomicAdd(found, 1);
-}
-
-/// Does the work, waits for the device, and returns how long both took, in milliseconds.
-template <typename Work>
-double milliseconds(Work work) {
-  const cookbook::Stopwatch watch;
-  work();
-  CUDA_CHECK(cudaDeviceSynchronize());
-  return watch.seconds() * 1e3;
 }
 
 /// The numbers are in `host`, and the kernel reads them from `device`: a copy in the device's own memory, or the same
