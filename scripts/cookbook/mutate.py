@@ -14,7 +14,14 @@ there, and all their tests but `page`, `compile_line`, `answers` and `exercise`,
 text, are run until one fails. Prints a line per mutation: caught, with the test that caught it, or survived. A test
 that has only reached its time limit is named as such: it may hang because of the mistake, or the machine is busy. Exit
 code 1 if one survived, did not compile or did not apply, or if the tests fail without any mutation.
+
+With --sample N, mistakes that nobody has listed: N of each recipe, drawn by lot from what simple rules make of its
+lines (mutation_rules.py). What does not compile is drawn again. The same seed draws the same; without one it is the
+date. Here `page` is run as well, without its excerpts: a mistake that a transcript shows is noticed.
 """
+import collections
+import datetime
+import itertools
 import os
 import pathlib
 import platform
@@ -24,11 +31,12 @@ import sys
 import tomllib
 
 import cookbook
-from cookbook import process, recipe
+from cookbook import mutation_rules, process, recipe
 from cookbook.build import Build, decisive_lines
 from cookbook.command import Parser
 
 LEFT_OUT = r"\.(page|compile_line|answers|exercise)$"
+LEFT_OUT_OF_SAMPLE = r"\.(compile_line|answers|exercise)$"
 LIMIT = 1200  # seconds: a mutated program may hang while it is built or run
 
 
@@ -37,6 +45,8 @@ def parser():
     kinds = result.add_mutually_exclusive_group()
     kinds.add_argument("--list", action="store_true", help="print the mutations without making them")
     kinds.add_argument("--check", action="store_true", help="only see whether the lists fit the sources")
+    kinds.add_argument("--sample", metavar="N", type=int, help="draw N mistakes of each recipe by lot")
+    result.add_argument("--seed", metavar="S", help="of the lot; today's date without it")
     result.add_names(lambda: list(dict.fromkeys(one.name for one, _ in mutations())), nargs="*",
                      help="every recipe that has mutations if none is named")
     return result
@@ -109,8 +119,8 @@ def tracked_files():
 class Copy:
     """A copy of the tree, configured with one preset for one chapter."""
 
-    def __init__(self, preset, chapter):
-        self.preset = preset
+    def __init__(self, preset, chapter, left_out=LEFT_OUT):
+        self.preset, self.left_out = preset, left_out
         self.tree = cookbook.ROOT / "build-mutate" / f"{preset}-{chapter}"
         build = Build(preset, self.tree)
         for name in tracked_files():
@@ -126,7 +136,8 @@ class Copy:
         self.targets = build.targets()
 
     def run(self, *command):
-        return process.run(command, LIMIT, {"CTEST_OUTPUT_ON_FAILURE": "0"}, self.tree)
+        environment = {"CTEST_OUTPUT_ON_FAILURE": "0", "COOKBOOK_ONLY_TRANSCRIPTS": "1"}
+        return process.run(command, LIMIT, environment, self.tree)
 
     def make(self, recipes):
         """Builds the recipes' programs and tests; what the compiler says if it refuses, or None."""
@@ -139,7 +150,7 @@ class Copy:
         """The recipes' tests until one fails: its name, or None."""
         fixed = ["setarch", platform.machine(), "-R"] if self.preset == "tsan" else []
         labels = f"^({'|'.join(one.name for one in recipes)})$"
-        chosen = ["-L", labels, "-E", LEFT_OUT, "-LE", "^(timing|exercise)$"]
+        chosen = ["-L", labels, "-E", self.left_out, "-LE", "^(timing|exercise)$"]
         done = self.run(*fixed, "ctest", "--preset", self.preset, *chosen, "--no-tests=error", "--stop-on-failure",
                         "-j", str(os.cpu_count()))
         if done.code == 0:
@@ -154,9 +165,58 @@ class Copy:
         """What is wrong with them as they are, or None."""
         return self.make(recipes) or self.first_failure(recipes)
 
+    def tried(self, recipes, file, change):
+        """Whether the compiler refuses a source that has been changed (what it says, or None), and which test of the
+        recipes fails with it (its name, or None)."""
+        source = self.tree / pathlib.Path(os.path.relpath(file, cookbook.ROOT))
+        original = source.read_text()
+        try:
+            source.write_text(change(original))
+            refused = self.make(recipes)
+            return refused, None if refused else self.first_failure(recipes)
+        finally:
+            source.write_text(original)
+
+
+def sample(recipes, count, seed):
+    """Tries so many mistakes of each recipe, drawn by lot; the table of what was noticed, by chapter."""
+    print(f"seed {seed}", flush=True)
+    copies, table = {}, {}
+    for one in recipes:
+        copy = copies[one.chapter] = copies.get(one.chapter) or Copy("default", one.chapter, LEFT_OUT_OF_SAMPLE)
+        row = table.setdefault(one.chapter, collections.Counter())
+        if f"{one.name}_test" not in copy.targets:
+            print(f"{one.name}: not built here", flush=True)
+            continue
+        if problem := copy.problem([one]):
+            print(f"{one.name}: its tests fail without any mistake: {problem}", flush=True)
+            row["not tried"] += count
+            continue
+        left = count
+        for mistake in itertools.islice(mutation_rules.drawn(one, seed), 5 * count):
+            refused, failure = copy.tried([one], one.folder / mistake.file,
+                                          lambda text, mistake=mistake: mutation_rules.made(text, mistake))
+            if refused:
+                continue
+            outcome = "survived" if failure is None else \
+                "ended by a time limit" if failure.startswith("the time limit") else "noticed"
+            row[outcome] += 1
+            print(f"{one.name}: {f'noticed by {failure}' if failure else 'SURVIVED'}: {mistake}", flush=True)
+            left -= 1
+            if left == 0:
+                break
+        row["known to be equivalent"] += len(mutation_rules.equivalent(one))
+    for chapter, row in table.items():
+        print(f"{chapter}: " + ", ".join(f"{number} {outcome}" for outcome, number in row.items() if number))
+    return 1 if any(row["survived"] or row["not tried"] for row in table.values()) else 0
+
 
 def main(arguments):
     args = parser().parse_args(arguments)
+    if args.sample is not None:
+        known = recipe.recipes()
+        chosen = [recipe.find(name, known) for name in args.names] or known
+        return sample(chosen, args.sample, args.seed or datetime.date.today().isoformat())
     every = mutations()
     for name in args.names:
         recipe.find(name, {one.name: one for one, _ in every}.values(), "{} has no mutations", "")
@@ -184,14 +244,8 @@ def main(arguments):
         if any(problems[key, user.name] for user in used_by):
             survived += 1
             continue
-        source = copy.tree / pathlib.Path(os.path.relpath(one.folder / mutation["file"], cookbook.ROOT))
-        original = source.read_text()
-        try:
-            source.write_text(original.replace(mutation["old"], mutation["new"]))
-            refused = copy.make(used_by)
-            failure = None if refused else copy.first_failure(used_by)
-        finally:
-            source.write_text(original)
+        refused, failure = copy.tried(used_by, one.folder / mutation["file"],
+                                      lambda text, mutation=mutation: text.replace(mutation["old"], mutation["new"]))
         if refused:
             print(f"{where}does not compile: {mutation['why']}\n{refused}", flush=True)
         else:

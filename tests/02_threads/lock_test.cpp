@@ -43,6 +43,16 @@ TEST(lock, the_changes_take_no_longer_than_the_run) {
   EXPECT_LE(counted, 1.05 * ns) << result.text();  // the costs are rounded
 }
 
+TEST(lock, the_row_with_a_lock_takes_one_for_each_change) {
+  // Without the lock the compiler makes one addition of the whole loop, and that is seldom interrupted: the counter
+  // ends at 0 all the same. But then a change takes no time. To take a lock and give it back takes some ns on any
+  // machine.
+  const auto result = run("lock", {"--changes", "1000000"});
+  const auto cost = result.captures("^with a lock +-?\\d+ +(\\d+\\.\\d) ns$");
+  ASSERT_EQ(cost.size(), 1U) << result.text();
+  EXPECT_GT(std::stod(cost[0]), 1.0) << result.text();
+}
+
 TEST(lock, updates_get_lost_without_it) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
   // On a busy machine the two threads may run one after the other, but not again and again.

@@ -14,7 +14,7 @@ from unittest import mock
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 import cookbook  # noqa: E402
-from cookbook import bench, build, complete, index, mutate, new, page, recipe, test  # noqa: E402
+from cookbook import bench, build, complete, index, mutate, mutation_rules, new, page, recipe, test  # noqa: E402
 from cookbook.command import Problem  # noqa: E402
 
 
@@ -97,7 +97,7 @@ class Mutations(Case):
         self.assertEqual([one.name for one in mutate.users(first, "first.cpp")], ["first"])
 
     def test_the_time_limit_is_named_and_any_other_failure_goes_before_it(self):
-        copy = mock.Mock(preset="default")
+        copy = mock.Mock(preset="default", left_out=mutate.LEFT_OUT)
         report = ("  7 - a.b (Failed)\nThe following tests FAILED:\n"
                   "\t  1 - t.first (Timeout)\n\t  3 - t.none (Not Run)\n")
         for text, expected in ((report, "the time limit of t.first"), (report + "\t  2 - t.z (Failed)\n", "t.z")):
@@ -105,6 +105,62 @@ class Mutations(Case):
             self.assertEqual(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]), expected)
         copy.run.return_value = mock.Mock(code=0, text="")
         self.assertIsNone(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]))
+
+
+class MistakesByRule(Case):
+    def rules(self, text, file="a.cpp"):
+        return {(one.rule, one.new) for one in mutation_rules.mistakes_in(text, file)}
+
+    def test_each_rule_makes_its_mistakes(self):
+        for line, rule, changed in (
+                ("  queue.close();", "a call is dropped", ""),
+                ("  add<<<blocks, 256>>>(a, b);", "a call is dropped", ""),
+                ("  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));", "a checked call is dropped", ""),
+                ("  const std::scoped_lock lock(mutex_);", "a lock is not taken", ""),
+                ("  total += part;", "an assignment is dropped", ""),
+                ("  if (a < b) return;", "a comparison is turned", "if (a <= b) return;"),
+                ("  f(count + 1);", "one more", "f(count + 2);"),
+                ("  f(count - 1);", "one less", "f(count - 0);"),
+                ("  if (i < count) {", "the condition is always true", "if (true) {"),
+                ("  if (i < count) {", "the condition is never true", "if (false) {"),
+                ("  while (!closed_) step();", "a not is dropped", "while (closed_) step();"),
+                ("  return a && b;", "and is or", "return a || b;"),
+                ("  x.load(std::memory_order_acquire);", "a memory order is weakened",
+                 "x.load(std::memory_order_relaxed);"),
+                ("  std::sort(std::execution::par, a, b);", "parallel is sequential",
+                 "std::sort(std::execution::seq, a, b);"),
+                ("  copy(from, to);", "two arguments are exchanged", "copy(to, from);"),
+                ("  kill(child, SIGKILL);", "another signal", "kill(child, SIGTERM);"),
+                ('  listen("127.0.0.1");', "every address", 'listen("0.0.0.0");'),
+                ("  woken.notify_all();", "notify one instead of all", "woken.notify_one();")):
+            self.assertIn((rule, changed), self.rules(line), line)
+
+    def test_comments_strings_includes_and_options_are_left_alone(self):
+        for line in ('#include "a_1.hpp"', "// a = 1;", '  print("1 < 2 && 3");  // 4',
+                     '  options.add("n", n, "x", 1, 2);'):
+            self.assertLessEqual({rule for rule, _ in self.rules(line)}, {"a call is dropped"}, line)
+
+    def test_a_string_in_a_changed_line_stays_as_it_is(self):
+        self.assertIn(("one more", 'print("{} of 3", 5);  // all 4'), self.rules('print("{} of 3", 4);  // all 4'))
+
+    def test_a_mistake_is_made_in_its_line_only(self):
+        text = "  f(1);\n  f(1);\n"
+        second = [one for one in mutation_rules.mistakes_in(text, "a.cpp") if one.line == 2 and one.rule == "one more"]
+        self.assertEqual("  f(1);\n  f(2);\n", mutation_rules.made(text, second[0]))
+
+    def test_the_same_seed_draws_the_same_and_equivalent_ones_are_not_drawn(self):
+        self.write("chapters/02_threads/one/one.cpp",
+                   "int f(int a) { return a + 1; }\nint g(int a) { return a + 3; }\n")
+        self.write("chapters/02_threads/one/one_trap.cpp", "int f(int a) { return a + 100; }\n")
+        one = recipe.Recipe("one", "02_threads", pitfalls=["one_trap"])
+        first = list(mutation_rules.drawn(one, "7"))
+        self.assertEqual(first, list(mutation_rules.drawn(one, "7")))
+        self.assertNotEqual(first, list(mutation_rules.drawn(one, "8")))
+        self.assertEqual({"one.cpp"}, {mistake.file for mistake in first})
+        known = first[0]
+        self.write("tests/02_threads/equivalent.toml", f'[[one]]\nfile = "{known.file}"\nold = "{known.old}"\n'
+                   f'new = "{known.new}"\nwhy = "..."\n')
+        self.assertNotIn(known, list(mutation_rules.drawn(one, "7")))
 
 
 class Model(Case):
