@@ -1,5 +1,6 @@
 // The program's output, and Stream from inside: order, waiting at the end of the scope, and a host that goes on.
 
+#include <algorithm>
 #include <cstring>
 #include <latch>
 #include <stdexcept>
@@ -24,7 +25,7 @@ TEST(cuda_streams, results_are_right_for_any_number_of_chunks) {
         result.lines_with("^one stream.*: [0-9.]+ ms \\(in [0-9.]+ ms, kernels [0-9.]+ ms, out [0-9.]+ ms\\)$").size(),
         2U)
         << result.text();
-    EXPECT_EQ(result.lines_with("^  chunk \\d+ [iko.]{60}$").size(), 2 * std::stoul(chunks)) << result.text();
+    EXPECT_EQ(result.lines_with("^  chunk \\d+ +[iko.]{60}$").size(), 2 * std::stoul(chunks)) << result.text();
   }
 }
 
@@ -37,8 +38,12 @@ TEST(cuda_streams, the_smallest_size_and_no_steps_work) {
 TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other_and_several_overlap) {
   const auto result = run("cuda_streams", {"--chunks", "4"});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  const auto pictures = result.captures("^  chunk \\d+ ([iko.]{60})$");  // without the word "chunk" before them
+  const auto pictures = result.captures("^  chunk \\d+ +([iko.]{60})$");  // without the word "chunk" before them
   ASSERT_EQ(pictures.size(), 8U) << result.text();
+  for (const std::string& picture : pictures) {  // a copy in, a kernel that is shorter, a copy out
+    EXPECT_THAT(picture, testing::MatchesRegex("\\.*i+\\.*k+\\.*o+\\.*")) << result.text();
+    EXPECT_LT(std::count(picture.begin(), picture.end(), 'k'), std::count(picture.begin(), picture.end(), 'i'));
+  }
   for (int chunk = 0; chunk < 3; ++chunk) {  // a column may be shared by the end of one and the start of the next
     EXPECT_LE(pictures[chunk].find_last_of("iko"), pictures[chunk + 1].find_first_of("iko")) << result.text();
   }

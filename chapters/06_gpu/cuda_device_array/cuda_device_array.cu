@@ -5,7 +5,7 @@
 // operator returns an object that remembers its operands and the operation, and one kernel works out the whole
 // expression. The program counts and times the kernels of both, beside Thrust. The class is in array.cuh.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_device_array/cuda_device_array.cu common/cookbook/*.cpp -lfmt -o cuda_device_array
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_device_array/cuda_device_array.cu common/cookbook/*.cpp -lfmt -o cuda_device_array
 // Run:     cuda_device_array [--count N]
 
 #include <thrust/execution_policy.h>
@@ -17,6 +17,7 @@
 #include "array.cuh"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 
 namespace {
 
@@ -25,19 +26,14 @@ struct LinearCombination {
   __device__ float operator()(float x, float y) const { return __fadd_rn(__fmul_rn(2, x), __fmul_rn(5, y)); }
 };
 
-/// Does the work five times, prints the fastest time and how many kernels of Array each run has started.
+/// Does the work, prints its time, the fastest of ten, and returns how many kernels of Array it has started.
 template <typename Work>
 int run(const char* what, Work work) {
-  gpu::EventTimer timer;
-  double seconds = 1e9;
   const int kernels_before = Array::kernels;
-  for (int i = 0; i < 5; ++i) {
-    timer.start();
-    work();
-    seconds = std::min(seconds, timer.stop());
-  }
-  cookbook::println("{:<38}{:8.3f} ms", what, seconds * 1e3);
-  return (Array::kernels - kernels_before) / 5;
+  work();
+  const int kernels = Array::kernels - kernels_before;
+  cookbook::println("{:<38}{:8.3f} ms", what, fastest(work) * 1e3);
+  return kernels;
 }
 
 }  // namespace
@@ -66,10 +62,12 @@ int main(int argc, char** argv) {
   // One array for the whole expression: one kernel.
   const int kernels_at_once = run("one array for the whole expression", [&] { at_once = 2 * a + 5 * b; });
 
-  // The same by the library, without a class for it.
+  run("2 * a alone", [&] { twice_a = 2 * a; });
+
+  // The same as at once, by the library, without a class for it.
   run("thrust::transform", [&] {
     const float *x = a.elements().values, *y = b.elements().values;
-    thrust::transform(thrust::device, x, x + count, y, by_thrust.data(), LinearCombination());
+    thrust::transform(thrust::cuda::par_nosync, x, x + count, y, by_thrust.data(), LinearCombination());
   });
 
   const int copies = Array::copies - copies_before;

@@ -5,7 +5,7 @@
 // piece when the program asks for it (prefetch), or not at all. The program prints what each part takes, and in which
 // part the moving hides. At the end both only read, and an advice lets both keep the pages.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_managed_memory/cuda_managed_memory.cu common/cookbook/*.cpp -lfmt -o cuda_managed_memory
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_managed_memory/cuda_managed_memory.cu common/cookbook/*.cpp -lfmt -o cuda_managed_memory
 // Run:     cuda_managed_memory [--count N]
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "managed.hpp"
+#include "milliseconds.hpp"
+#include "stream.hpp"
 
 namespace {
 
@@ -45,15 +47,6 @@ std::size_t wrong_numbers(const unsigned* numbers, std::size_t count, unsigned f
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < count; ++i) wrong += numbers[i] != first + static_cast<unsigned>(i);
   return wrong;
-}
-
-/// Does the work, waits for the device, and returns how long both took, in milliseconds.
-template <typename Work>
-double milliseconds(Work work) {
-  const cookbook::Stopwatch watch;
-  work();
-  CUDA_CHECK(cudaDeviceSynchronize());
-  return watch.seconds() * 1e3;
 }
 
 /// The job, with the fastest of three times for each part. For managed memory `host` and `device` are the same.
@@ -106,14 +99,12 @@ int main(int argc, char** argv) {
   std::size_t wrong = 0;
   cookbook::println("{:<34}{:>11} {:>11} {:>11} {:>11}", "", "in", "kernel", "out", "host reads");
 
-  unsigned* pinned;
-  CUDA_CHECK(cudaMallocHost(&pinned, bytes));
+  PinnedArray<unsigned> pinned(count);
   gpu::DeviceArray<unsigned> device(count);
   wrong += run(
-      "copies", pinned, device.data(), count,
-      [&] { CUDA_CHECK(cudaMemcpyAsync(device.data(), pinned, bytes, cudaMemcpyHostToDevice)); },
-      [&] { CUDA_CHECK(cudaMemcpyAsync(pinned, device.data(), bytes, cudaMemcpyDeviceToHost)); });
-  CUDA_CHECK(cudaFreeHost(pinned));
+      "copies", pinned.data(), device.data(), count,
+      [&] { CUDA_CHECK(cudaMemcpyAsync(device.data(), pinned.data(), bytes, cudaMemcpyHostToDevice)); },
+      [&] { CUDA_CHECK(cudaMemcpyAsync(pinned.data(), device.data(), bytes, cudaMemcpyDeviceToHost)); });
 
   ManagedArray<unsigned> managed(count);
   unsigned* numbers = managed.data();

@@ -3,9 +3,10 @@
 // A kernel reads an array that the host has written, and then reads it again. The host has it in memory of four kinds:
 // pageable and pinned memory, which are copied to the device first; mapped memory, which the kernel reads where it is;
 // and managed memory, whose pages move to the device when the kernel touches them. The program prints how long it takes
-// until the kernel has read the array the first time and the second time.
+// until the kernel has read the array the first time and the second time. At the end it shows how long a single load
+// takes, from these and from the device's own kinds of memory (rings.cuh).
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
 // Run:     cuda_memory_kinds [--count N]
 
 #include <algorithm>
@@ -15,6 +16,9 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
+#include "milliseconds.hpp"
+#include "rings.cuh"
 
 namespace {
 
@@ -22,15 +26,6 @@ namespace {
 __global__ void search(const unsigned* numbers, std::size_t count, unsigned wanted, unsigned* found) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count && numbers[i] == wanted) atomicAdd(found, 1);
-}
-
-/// Does the work, waits for the device, and returns how long both took, in milliseconds.
-template <typename Work>
-double milliseconds(Work work) {
-  const cookbook::Stopwatch watch;
-  work();
-  CUDA_CHECK(cudaDeviceSynchronize());
-  return watch.seconds() * 1e3;
 }
 
 /// The numbers are in `host`, and the kernel reads them from `device`: a copy in the device's own memory, or the same
@@ -70,6 +65,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
+  const int steps = 5000;
+  const std::vector<Ring> rings = make_rings(steps, 256);  // first: what follows drives them from the caches
   const std::size_t bytes = count * sizeof(unsigned);
   std::vector<unsigned> pageable(count);
   unsigned *pinned, *managed;
@@ -83,9 +80,17 @@ int main(int argc, char** argv) {
   failed += run("pinned memory, mapped", pinned, pinned, count);
   failed += run("managed memory", managed, managed, count);
 
+  cookbook::println("{:<34}{:>8}", "a load takes, from", "");
+  int wrong = 0;
+  for (const Ring& ring : rings) {
+    cookbook::println("{:<34}{:8.1f} ns", ring.memory, fastest(ring.start, 5) / steps * 1e9);
+    wrong += !ring.right();
+  }
+
   CUDA_CHECK(cudaFreeHost(pinned));
   CUDA_CHECK(cudaFree(managed));
   cookbook::Checks checks;
   checks.equal("searches that did not find the last number", failed, 0);
+  checks.equal("rings that end in the wrong place", wrong, 0);
   return checks.exit_code();
 }

@@ -115,7 +115,7 @@ bool show_reuse() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int count = 1 << 20, steps = 200;
+  int count = 1 << 20, steps = 100;
   cookbook::Options options("Allocate memory of the device in a stream's order");
   options.add("count", count, "numbers in the array that a step needs", 1, 1 << 26);
   options.add("steps", steps, "steps of the job", 1, 10'000);
