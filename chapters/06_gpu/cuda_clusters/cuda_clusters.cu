@@ -46,7 +46,7 @@ __global__ void by_blocks(const float4* in, float4* out, int columns) {
 }
 
 /// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
-__global__ void by_clusters(const float4* in, float4* out, int columns) {
+__global__ void by_clusters(const float4* in, float4* out, int columns, int) {
   extern __shared__ float4 part[];
   __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
   __shared__ float squares;
@@ -73,6 +73,43 @@ __global__ void by_clusters(const float4* in, float4* out, int columns) {
   for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(part[i], factor);
 }
 
+/// As many clusters as run at once, each for several rows. While it works on one row, the copy of the next is under
+/// way.
+__global__ void by_clusters_ahead(const float4* in, float4* out, int columns, int rows) {
+  extern __shared__ float4 parts[];  // two
+  __shared__ alignas(Barrier) char memory_of_barriers[2 * sizeof(Barrier)];
+  __shared__ float squares[2];
+  Barrier* const loaded = reinterpret_cast<Barrier*>(memory_of_barriers);
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = cluster.num_blocks(), count = columns / 4 / blocks, clusters = gridDim.x / blocks;
+  const auto first_of = [&](int row) { return (std::size_t(row) * blocks + cluster.block_rank()) * count; };
+  const auto load = [&](int row, int which) {
+    cuda::memcpy_async(cg::this_thread_block(), parts + which * count, in + first_of(row),
+                       cuda::aligned_size_t<16>(count * sizeof(float4)), loaded[which]);
+  };
+
+  if (threadIdx.x < 2) init(loaded + threadIdx.x, threads);
+  __syncthreads();
+  int which = 0;
+  load(blockIdx.x / blocks, which);
+  for (int row = blockIdx.x / blocks; row < rows; row += clusters, which = 1 - which) {
+    if (row + clusters < rows) load(row + clusters, 1 - which);
+    loaded[which].arrive_and_wait();
+    const float4* const part = parts + which * count;
+    float mine = 0;
+    for (int i = threadIdx.x; i < count; i += threads) mine += squares_of(part[i]);
+    mine = grid_sum::block_sum(mine);
+    if (threadIdx.x == 0) squares[which] = mine;
+    cluster.sync();
+    float all = 0;
+    for (int block = 0; block < blocks; ++block) all += *cluster.map_shared_rank(&squares[which], block);
+    const float factor = factor_for(all, columns);
+    for (int i = threadIdx.x; i < count; i += threads) out[first_of(row) + i] = scaled(part[i], factor);
+    __syncthreads();  // from now on the part may be overwritten
+  }
+  cluster.sync();
+}
+
 /// For comparison: four numbers per access, four accesses per thread.
 __global__ void copy(const float4* in, float4* out, std::size_t fours) {
   const std::size_t first = std::size_t(blockIdx.x) * 4 * threads + threadIdx.x;
@@ -89,33 +126,37 @@ __global__ void count_different(const float* a, const float* b, std::size_t coun
   }
 }
 
-/// A grid with a cluster of so many blocks per row.
+using Kernel = void (*)(const float4* in, float4* out, int columns, int rows);
+
+/// A launch with clusters of so many blocks, whose shared memory has room for so many parts of a row.
 class ClusterLaunch {
  public:
-  ClusterLaunch(int rows, int columns, int blocks) {
+  ClusterLaunch(Kernel kernel, int columns, int blocks, int parts) : kernel_(kernel) {
     shape_.id = cudaLaunchAttributeClusterDimension;
     shape_.val.clusterDim = {unsigned(blocks), 1, 1};
-    config_.gridDim = dim3(rows * blocks);
+    config_.gridDim = dim3(blocks);
     config_.blockDim = dim3(threads);
-    config_.dynamicSmemBytes = columns / blocks * sizeof(float);
+    config_.dynamicSmemBytes = parts * columns / blocks * sizeof(float);
     config_.attrs = &shape_;
     config_.numAttrs = 1;
     CUDA_CHECK(
-        cudaFuncSetAttribute(by_clusters, cudaFuncAttributeMaxDynamicSharedMemorySize, int(config_.dynamicSmemBytes)));
-    CUDA_CHECK(cudaFuncSetAttribute(by_clusters, cudaFuncAttributeNonPortableClusterSizeAllowed, blocks > 8));
+        cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, int(config_.dynamicSmemBytes)));
+    CUDA_CHECK(cudaFuncSetAttribute(kernel_, cudaFuncAttributeNonPortableClusterSizeAllowed, blocks > 8));
   }
   ClusterLaunch(const ClusterLaunch&) = delete;
 
   int at_once() const {
     int clusters = 0;
-    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, by_clusters, &config_));
+    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config_));
     return clusters;
   }
-  void start(const float4* in, float4* out, int columns) const {
-    CUDA_CHECK(cudaLaunchKernelEx(&config_, by_clusters, in, out, columns));
+  void start(int clusters, const float4* in, float4* out, int columns, int rows) {
+    config_.gridDim = dim3(clusters * shape_.val.clusterDim.x);
+    CUDA_CHECK(cudaLaunchKernelEx(&config_, kernel_, in, out, columns, rows));
   }
 
  private:
+  Kernel kernel_;
   cudaLaunchAttribute shape_ = {};
   cudaLaunchConfig_t config_ = {};
 };
@@ -185,9 +226,15 @@ int main(int argc, char** argv) {
       [&] { copy<<<(fours + 4 * threads - 1) / (4 * threads), threads>>>(from, to, fours); });
   run("a block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
   for (const int blocks : {4, 8, 16}) {
-    const ClusterLaunch launch(rows, columns, blocks);
+    ClusterLaunch launch(by_clusters, columns, blocks, 1);
     run(fmt::format("a cluster of {} blocks per row, {} at once", blocks, launch.at_once()), expected,
-        [&] { launch.start(from, to, columns); });
+        [&] { launch.start(rows, from, to, columns, rows); });
+  }
+  for (const int blocks : {8, 16}) {
+    ClusterLaunch launch(by_clusters_ahead, columns, blocks, 2);
+    const int clusters = std::min(rows, launch.at_once());
+    run(fmt::format("{} clusters of {} blocks, loading ahead", clusters, blocks), expected,
+        [&] { launch.start(clusters, from, to, columns, rows); });
   }
 
   cookbook::Checks checks;
