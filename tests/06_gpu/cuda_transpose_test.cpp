@@ -37,6 +37,15 @@ TEST(cuda_transpose, every_kernel_is_right_at_every_side) {
   }
 }
 
+TEST(cuda_transpose, the_bench_is_right_for_several_tiles) {
+  // With one tile, as in the bench's own test, it does not matter where a tile goes.
+  const auto result = run("cuda_transpose_bench", {"--tiles", "3"},
+                          {.environment = {{"COOKBOOK_GUARD", "1"}, {"COOKBOOK_ROUNDS", "1"}}});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^ok    .*, wrong elements: 0$").size(), 4U) << result.text();
+}
+
 TEST(cuda_transpose_timing, tiles_are_faster_than_the_direct_way) {
   const auto result = run("cuda_transpose");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -24,7 +26,7 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int threads = 256, per_thread = 16;  // threads per block, values per thread
+constexpr int threads = 1024, per_thread = 16;  // threads per block, values per thread
 
 /// The sum over all threads of the block, which each of them gets: first in tiles of 32 threads, then over the tiles.
 __device__ float sum_of_block(const cg::thread_block& block, float mine) {
@@ -88,24 +90,44 @@ __global__ void only_barriers(int count) {
 }
 __global__ void nothing() {}
 
-/// <<<blocks, threads>>> for a kernel whose blocks wait for one another. It is refused unless all run at once.
+/// <<<blocks, threads, 0, stream>>> for a kernel whose blocks wait for one another. Refused unless all run at once.
 template <typename... Arguments>
-cudaError_t launch_cooperatively(void (*kernel)(Arguments...), unsigned blocks, Arguments... arguments) {
+cudaError_t launch_cooperatively(void (*kernel)(Arguments...), unsigned blocks, cudaStream_t stream,
+                                 std::type_identity_t<Arguments>... arguments) {
   void* addresses[] = {&arguments...};
-  return cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(threads), addresses);
+  return cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(threads), addresses, 0, stream);
 }
 
-/// Runs the work 50 times in a row, five times over, and returns the shortest time of one run in seconds.
-template <typename Work>
-double time_of(Work work) {
-  double shortest = 1e9;
+constexpr int repeats = 50;
+
+/// The shortest time of one of 50 repetitions, in seconds, of what `start(stream)` puts into the stream: 50 at a time.
+template <typename Start>
+double time_of(Start start) {
+  cudaStream_t stream;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   gpu::EventTimer timer;
-  for (int round = 0; round < 5; ++round) {
-    timer.start();
-    for (int i = 0; i < 50; ++i) work();
-    shortest = std::min(shortest, timer.stop() / 50);
+  double shortest = 1e9;
+  for (int round = 0; round < 3; ++round) {
+    timer.start(stream);
+    start(stream);
+    shortest = std::min(shortest, timer.stop(stream) / repeats);
   }
+  CUDA_CHECK(cudaStreamDestroy(stream));
   return shortest;
+}
+
+/// The same for a graph of 50 repetitions (recipe cuda_graph): the device goes from one to the next without the host.
+template <typename Work>
+double time_in_graph(Work work) {
+  std::unique_ptr<gpu::RecordedWork> recorded;
+  return time_of([&](cudaStream_t stream) {
+    if (!recorded) {
+      recorded = std::make_unique<gpu::RecordedWork>(stream, [&] {
+        for (int i = 0; i < repeats; ++i) work(stream);
+      });
+    }
+    recorded->launch(stream);
+  });
 }
 
 void print(const char* what, double seconds) { cookbook::println("{:<46}{:6.2f} us", what, seconds * 1e6); }
@@ -115,7 +137,7 @@ void print(const char* what, double seconds) { cookbook::println("{:<46}{:6.2f} 
 int main(int argc, char** argv) {
   int blocks = 0;
   cookbook::Options options("Let all blocks of a grid wait for one another");
-  options.add("blocks", blocks, "blocks of 256 threads; 0: as many as run at once", 0, 65'536);
+  options.add("blocks", blocks, "blocks of 1024 threads; 0: as many as run at once", 0, 65'536);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   const int at_once = gpu::resident_blocks(one_launch, threads);
@@ -125,29 +147,35 @@ int main(int argc, char** argv) {
   const std::vector<float> values = gpu::random_numbers(5, count);
   const gpu::DeviceArray<float> in(values);
   gpu::DeviceArray<float> of_block(blocks), by_two(count), by_one(count);
-  const auto in_two = [&] {
-    first_launch<<<blocks, threads>>>(in.data(), of_block.data());
-    second_launch<<<blocks, threads>>>(in.data(), of_block.data(), by_two.data());
+  const auto nothing_more = [&](cudaStream_t stream) {
+    nothing<<<blocks, threads, 0, stream>>>();
     CUDA_CHECK(cudaGetLastError());
   };
-  const auto in_one = [&] {
-    CUDA_CHECK(launch_cooperatively(one_launch, blocks, in.data(), of_block.data(), by_one.data()));
+  const auto in_two = [&](cudaStream_t stream) {
+    first_launch<<<blocks, threads, 0, stream>>>(in.data(), of_block.data());
+    CUDA_CHECK(cudaGetLastError());
+    second_launch<<<blocks, threads, 0, stream>>>(in.data(), of_block.data(), by_two.data());
+    CUDA_CHECK(cudaGetLastError());
+  };
+  const auto in_one = [&](cudaStream_t stream) {
+    CUDA_CHECK(launch_cooperatively(one_launch, blocks, stream, in.data(), of_block.data(), by_one.data()));
   };
   for (gpu::DeviceArray<float>* array : {&of_block, &by_two, &by_one}) array->poison();
-  in_two();
+  in_two(nullptr);
+  const std::vector<float> two = by_two.to_host();
   of_block.poison();
-  in_one();
-  const std::vector<float> two = by_two.to_host(), one = by_one.to_host();
+  in_one(nullptr);
+  const std::vector<float> one = by_one.to_host();
 
-  constexpr int barriers = 100;
-  print("an empty kernel after another", time_of([&] {
-          nothing<<<blocks, threads>>>();
-          CUDA_CHECK(cudaGetLastError());
+  print("an empty kernel after another, by the host", time_of([&](cudaStream_t stream) {
+          for (int i = 0; i < repeats; ++i) nothing_more(stream);
         }));
-  print("a barrier for the whole grid",
-        time_of([&] { CUDA_CHECK(launch_cooperatively(only_barriers, blocks, barriers)); }) / barriers);
-  print("two launches: add up, load again and divide", time_of(in_two));
-  print("one launch: add up, wait and divide", time_of(in_one));
+  print("an empty kernel after another, in a graph", time_in_graph(nothing_more));
+  print("a barrier for the whole grid", time_of([&](cudaStream_t stream) {
+          CUDA_CHECK(launch_cooperatively(only_barriers, blocks, stream, repeats));
+        }));
+  print("two launches: add up; load again and divide", time_in_graph(in_two));
+  print("one launch: add up, wait, divide", time_in_graph(in_one));
 
   double squares = 0;
   for (const float value : values) squares += double(value) * value;
@@ -157,7 +185,7 @@ int main(int argc, char** argv) {
     different += one[i] != two[i];
   }
   const cudaError_t too_large =
-      launch_cooperatively(one_launch, at_once + 1, in.data(), of_block.data(), by_one.data());
+      launch_cooperatively(one_launch, at_once + 1, nullptr, in.data(), of_block.data(), by_one.data());
   cudaGetLastError();  // forgets that error
 
   cookbook::Checks checks;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +42,10 @@ __global__ void multiply(float4* a, const float4* b, std::size_t pairs) {
   a[i] = make_float4(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x, x.z * y.z - x.w * y.w, x.z * y.w + x.w * y.z);
 }
 
-/// What the inverse transform is to call for each number of the spectrum that it loads, instead of loading it.
+/// What the inverse transform is to call for each number of the spectrum that it loads, instead of loading it. cuFFT
+/// looks for its name as a C++ function.
 constexpr const char* load_callback = R"(
-  extern "C" __device__ float2 load_product(void* spectrum, unsigned long long i, void* response_spectrum, void*) {
+  __device__ float2 load_product(void* spectrum, unsigned long long i, void* response_spectrum, void*) {
     const float2 a = static_cast<const float2*>(spectrum)[i], b = static_cast<const float2*>(response_spectrum)[i];
     return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
   }
@@ -54,7 +56,8 @@ constexpr const char* load_callback = R"(
 std::string compile_callback() {
   nvrtcProgram program;
   NVRTC_CHECK(nvrtcCreateProgram(&program, load_callback, "load_callback", 0, nullptr, nullptr));
-  const std::string target = "--gpu-architecture=" + gpu::architecture();
+  const std::string own = gpu::architecture();  // such as "sm_90"
+  const std::string target = "--gpu-architecture=compute" + own.substr(own.find('_'));
   const char* options[] = {target.c_str(), "--std=c++17", "-dlto", "--relocatable-device-code=true"};
   const nvrtcResult result = nvrtcCompileProgram(program, std::size(options), options);
   if (result != NVRTC_SUCCESS) {
@@ -71,6 +74,23 @@ std::string compile_callback() {
   NVRTC_CHECK(nvrtcGetLTOIR(program, code.data()));
   NVRTC_CHECK(nvrtcDestroyProgram(&program));
   return code;
+}
+
+/// A plan for the inverse transform that multiplies by a spectrum while it loads. None if cuFFT gives no such plan: it
+/// has these callbacks since CUDA 12.6 (update 2), and needs the library nvJitLink for them.
+std::optional<cufftHandle> plan_with_callback(int n, const std::string& callback, void** response_spectrum) {
+#if CUFFT_VERSION >= 11300
+  cufftHandle plan;
+  std::size_t work_bytes = 0;
+  CUFFT_CHECK(cufftCreate(&plan));
+  cufftResult result = cufftXtSetJITCallback(plan, "load_product", callback.data(), callback.size(),
+                                             CUFFT_CB_LD_COMPLEX, response_spectrum);
+  if (result == CUFFT_SUCCESS) result = cufftMakePlan2d(plan, n, n, CUFFT_C2R, &work_bytes);
+  if (result == CUFFT_SUCCESS) return plan;
+  cookbook::println("cuFFT makes no plan with a callback here: error {}", int(result));
+  CUFFT_CHECK(cufftDestroy(plan));
+#endif
+  return std::nullopt;
 }
 
 /// The definition, for a picture that goes on at the opposite edge. A block of 32 x 8 threads computes 32 x 32 pixels,
@@ -194,17 +214,12 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
     CUFFT_CHECK(cufftExecC2R(inverse, complex, out.data()));
   };
-  cufftHandle inverse_of_product;  // the callback belongs to the plan
-  std::size_t work_bytes = 0;
   const std::string callback = compile_callback();
-  void* caller_info[] = {response_spectrum.data()};
-  CUFFT_CHECK(cufftCreate(&inverse_of_product));
-  CUFFT_CHECK(cufftXtSetJITCallback(inverse_of_product, "load_product", callback.data(), callback.size(),
-                                    CUFFT_CB_LD_COMPLEX, caller_info));
-  CUFFT_CHECK(cufftMakePlan2d(inverse_of_product, n, n, CUFFT_C2R, &work_bytes));
+  void* second_factor = response_spectrum.data();
+  const std::optional<cufftHandle> inverse_of_product = plan_with_callback(n, callback, &second_factor);
   const auto by_callback = [&] {
     CUFFT_CHECK(cufftExecR2C(forward, in.data(), complex));
-    CUFFT_CHECK(cufftExecC2R(inverse_of_product, complex, out.data()));
+    CUFFT_CHECK(cufftExecC2R(*inverse_of_product, complex, out.data()));
   };
   const auto directly = [&]<int size>(std::integral_constant<int, size>) {
     const dim3 blocks((n + 31) / 32, (n + 31) / 32);
@@ -228,16 +243,21 @@ int main(int argc, char** argv) {
     out.poison();
     by_fft();
     const std::vector<float> fft_result = out.to_host();
+    std::vector<float> callback_result;
     out.poison();
-    by_callback();
-    const std::vector<float> callback_result = out.to_host();
+    if (inverse_of_product) {
+      by_callback();
+      callback_result = out.to_host();
+    }
     out.poison();
     directly(std::integral_constant<int, size>());
     const std::vector<float> expected = out.to_host();
     checks.within(fmt::format("{0} x {0}, largest difference between FFT and definition", size),
                   largest_difference(fft_result, expected), 0.0F, 1e-5F * size * size);
-    checks.within(fmt::format("{0} x {0}, with a callback", size), largest_difference(callback_result, expected), 0.0F,
-                  1e-5F * size * size);
+    if (inverse_of_product) {
+      checks.within(fmt::format("{0} x {0}, with a callback", size), largest_difference(callback_result, expected),
+                    0.0F, 1e-5F * size * size);
+    }
   });
   OnProcessor processor(n, response_of(largest, n, scale));
   checks.within("largest difference between FFTW and the definition",
@@ -247,8 +267,8 @@ int main(int argc, char** argv) {
   std::vector<cookbook::Benchmark> rows = {
       gpu::timed_row("cuFFT, there and back", amount, transform),
       gpu::timed_row("the same with the product", amount, by_fft),
-      gpu::timed_row("the same with the product in a callback", amount, by_callback),
       {"FFTW with the product, one core", amount, [&] { processor.run(picture); }}};
+  if (inverse_of_product) rows.push_back(gpu::timed_row("the product in a callback", amount, by_callback));
   const std::size_t first_direct = rows.size();
   for_each_size([&](auto i) {
     constexpr int size = sizes[i];
@@ -260,11 +280,11 @@ int main(int argc, char** argv) {
                             gpu::device());
   for (std::size_t i = 0; i < rows.size(); ++i) figures.add(rows[i].name, timings[i], amount);
   figures.percent_of("cuFFT, there and back", "cuFFT");
-  figures.speedup_over("the same with the product in a callback", "FFT filter");
+  figures.speedup_over("the same with the product", "FFT filter");
   figures.print(checks);
   if (!checks.passed()) return checks.exit_code();
   std::size_t slower = 0;
-  while (slower < sizes.size() && timings[first_direct + slower].median <= timings[2].median) ++slower;
+  while (slower < sizes.size() && timings[first_direct + slower].median <= timings[1].median) ++slower;
   if (slower < sizes.size()) {
     cookbook::println("The FFT is faster from a filter of {0} x {0} on", sizes[slower]);
   } else {
@@ -273,6 +293,6 @@ int main(int argc, char** argv) {
 
   CUFFT_CHECK(cufftDestroy(forward));
   CUFFT_CHECK(cufftDestroy(inverse));
-  CUFFT_CHECK(cufftDestroy(inverse_of_product));
+  if (inverse_of_product) CUFFT_CHECK(cufftDestroy(*inverse_of_product));
   return checks.exit_code();
 }

@@ -86,7 +86,7 @@ __global__ void multiply_adds(float* out, float factor) {
   constexpr int instructions = 4 * steps_per_test + 3;
   float value[instructions];
   for (int k = 0; k < instructions; ++k) value[k] = static_cast<float>(threadIdx.x + k);
-#pragma unroll (16 / steps_per_test)
+#pragma unroll(16 / steps_per_test)
   for (int step = 0; step < limit_steps; step += steps_per_test) {
     for (int k = 0; k < instructions; ++k) value[k] = fmaf(value[k], factor, 0.5F);
   }
