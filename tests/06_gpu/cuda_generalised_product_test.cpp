@@ -151,6 +151,15 @@ TEST(cuda_generalised_product_batch, of_pairs_has_the_products_of_the_pairs) {
   EXPECT_EQ(multiply_on_host({{2, 10, 10}, a}, {{2, 10, 10}, b}).values, c);
 }
 
+TEST(cuda_generalised_product_batch, of_one_matrix_has_it_once_and_gives_it_for_every_index) {
+  const std::vector<long long> numbers = counting(24);
+  const auto one = batch(numbers.data(), {2, 3}), many = batch(numbers.data(), {4, 2, 3});
+  EXPECT_EQ(one.count, 1U);
+  EXPECT_EQ(one[3].data, numbers.data());
+  EXPECT_EQ(many.count, 4U);
+  EXPECT_EQ(many[3].data, numbers.data() + 18);
+}
+
 TEST(cuda_generalised_product_batch, takes_one_matrix_for_every_pair) {
   std::vector<long long> a = first_a, c = first_c;
   a.insert(a.end(), first_a.begin(), first_a.end());

@@ -121,6 +121,16 @@ TEST(cuda_runtime_compilation_compile, does_the_same_as_the_helper_of_the_other_
   EXPECT_THROW(gpu::compile("no kernel", "test.cu", "sm_80"), gpu::CompileError);
 }
 
+TEST(cuda_runtime_compilation_compile, needs_no_division_for_a_divisor_that_stands_in_the_text) {
+  const std::string text = R"(extern "C" __global__ void remainders(unsigned long long* x, unsigned long long modulus) {
+  x[threadIdx.x] %= MODULUS;
+})";
+  EXPECT_THAT(compile("#define MODULUS modulus\n" + text, "test.cu", "compute_80"), HasSubstr("rem.u64"));
+  const std::string special = compile("#define MODULUS 1000003ull\n" + text, "test.cu", "compute_80");
+  EXPECT_THAT(special, testing::Not(HasSubstr("rem.u")));
+  EXPECT_THAT(special, HasSubstr("mul.hi.u64"));
+}
+
 TEST(cuda_runtime_compilation_compile, names_each_line_with_a_mistake) {
   try {
     compile("int f() { return 1; }\nint g() { return x; }\nint h() { return y; }\n", "test.cu", "sm_80");
