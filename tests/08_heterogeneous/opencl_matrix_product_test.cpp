@@ -71,6 +71,33 @@ TEST(opencl_matrix_product_products, small_whole_numbers_are_exact) {
   }
 }
 
+// A compiler may fuse a * b + c, so that it has the bits of an fma by luck. Where it is told not to, the text itself
+// must ask for fma.
+TEST(opencl_matrix_product_products, each_step_rounds_once_whatever_the_compiler_would_fuse) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
+  const cl::Program program =
+      opencl::build(context, "#pragma OPENCL FP_CONTRACT OFF\n" + opencl::read_kernels(folder + "products.cl"));
+  const int n = 75;
+  const Matrix a = random_matrix(n, 1), b = random_matrix(n, 2);
+  Matrix expected(n * n), c(n * n);
+  for (int row = 0; row < n; ++row) {
+    for (int column = 0; column < n; ++column) {
+      float& sum = expected[row * n + column];
+      for (int k = 0; k < n; ++k) sum = std::fma(a[row * n + k], b[k * n + column], sum);
+    }
+  }
+  const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b), device_c = buffer_of(context, c);
+  for (const Step& step : steps) {
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, step.kernel));
+    start_product(queue, kernel, step, device_a, device_b, device_c, n);
+    CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    EXPECT_EQ(c, expected) << step.name;
+  }
+}
+
 TEST(opencl_matrix_product_products, groups_of_another_size_are_refused) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
