@@ -85,10 +85,12 @@ TEST(opencl_benchmark_device_sum, is_the_same_on_every_device_to_the_last_bit) {
       Vector c(1001, -1);
       for (const std::size_t group : {1U, 7U, 64U}) {  // 1001 is a multiple of 7, and not of 64
         std::fill(c.begin(), c.end(), -1.0F);
+        sum.poison();
         sum.run(repeats, c, group);
         EXPECT_EQ(c, plus(a, b)) << repeats << " repetitions in groups of " << group;
       }
       std::fill(c.begin(), c.end(), -1.0F);
+      sum.poison();
       const cl::Event event = sum.run(repeats, c);
       EXPECT_EQ(c, plus(a, b)) << repeats;
       const cl_ulong times[] = {

@@ -199,6 +199,16 @@ TEST(opencl_elementwise, shows_the_kernel_that_it_makes) {
   EXPECT_EQ(std::stoi(c[0]), std::stoi(a[0]) - std::stoi(b[0]));
 }
 
+// Seven vectors move by three kernels, and three by one.
+TEST(opencl_elementwise_timing, one_kernel_is_faster_than_three) {
+  const auto result = run("opencl_elementwise");
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  const auto three = result.captures("by three kernels +([0-9.]+) ms$"),
+             one = result.captures("by one kernel +([0-9.]+) ms$");
+  ASSERT_TRUE(three.size() == 1 && one.size() == 1) << result.text();
+  EXPECT_GT(std::stod(three[0]), 1.4 * std::stod(one[0])) << result.text();
+}
+
 TEST(opencl_elementwise, is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";

@@ -71,6 +71,33 @@ TEST(opencl_matrix_product_products, small_whole_numbers_are_exact) {
   }
 }
 
+// A compiler may fuse a * b + c, so that it has the bits of an fma by luck. Where it is told not to, the text itself
+// must ask for fma.
+TEST(opencl_matrix_product_products, each_step_rounds_once_whatever_the_compiler_would_fuse) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, *device));
+  const cl::Program program =
+      opencl::build(context, "#pragma OPENCL FP_CONTRACT OFF\n" + opencl::read_kernels(folder + "products.cl"));
+  const int n = 75;
+  const Matrix a = random_matrix(n, 1), b = random_matrix(n, 2);
+  Matrix expected(n * n), c(n * n);
+  for (int row = 0; row < n; ++row) {
+    for (int column = 0; column < n; ++column) {
+      float& sum = expected[row * n + column];
+      for (int k = 0; k < n; ++k) sum = std::fma(a[row * n + k], b[k * n + column], sum);
+    }
+  }
+  const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b), device_c = buffer_of(context, c);
+  for (const Step& step : steps) {
+    cl::Kernel kernel = CL_CHECK(cl::Kernel(program, step.kernel));
+    start_product(queue, kernel, step, device_a, device_b, device_c, n);
+    CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
+    EXPECT_EQ(c, expected) << step.name;
+  }
+}
+
 TEST(opencl_matrix_product_products, groups_of_another_size_are_refused) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
@@ -90,6 +117,33 @@ TEST(opencl_matrix_product_products, groups_of_another_size_are_refused) {
       EXPECT_EQ(error.err(), CL_INVALID_WORK_GROUP_SIZE) << step.name;
     }
   }
+}
+
+// What the page says of both kinds of device; and the figure that is printed is that of 2 n^3 operations.
+TEST(opencl_matrix_product_timing, each_kind_of_device_has_its_fastest_step) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const bool is_processor = (CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) != 0;
+  const int n = is_processor ? 512 : 2'048;
+  const auto result = run("opencl_matrix_product", {"--size", std::to_string(n)});
+  const auto rates = result.captures("^step [1-4]: .* ([0-9.]+) GFLOP/s$");
+  ASSERT_EQ(rates.size(), 4U) << result.text();
+  const double first = std::stod(rates[0]), best = std::stod(rates[is_processor ? 3 : 2]);
+  EXPECT_GT(best, 2 * first) << result.text();
+  for (const std::string& rate : rates) EXPECT_LE(std::stod(rate), best) << result.text();
+
+  const cl::Context context = CL_CHECK(cl::Context(*device));
+  cl::CommandQueue queue = opencl::profiling_queue(context, *device);
+  const cl::Program program = opencl::build(context, opencl::read_kernels(folder + "products.cl"));
+  const Matrix matrix = random_matrix(n, 1);
+  const cl::Buffer a = buffer_of(context, matrix), b = buffer_of(context, matrix), c = buffer_of(context, matrix);
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, "naive"));
+  double seconds = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    seconds = std::min(seconds, opencl::seconds_of(start_product(queue, kernel, steps[0], a, b, c, n)));
+  }
+  const double rate = 2e-9 * n * n * n / seconds;
+  EXPECT_LT(std::abs(std::log(rate / first)), std::log(3.0)) << rate << '\n' << result.text();
 }
 
 TEST(opencl_matrix_product, without_a_device_it_is_skipped_with_a_reason) {

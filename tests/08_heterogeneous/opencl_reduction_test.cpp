@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -118,6 +119,17 @@ TEST(opencl_reduction_timing, the_form_for_the_device_is_the_faster_one) {
   ASSERT_TRUE(strides.size() == 1 && pieces.size() == 1) << result.text();
   const double ratio = std::stod(pieces[0]) / std::stod(strides[0]);
   EXPECT_GT(form_for(*device) == Form::pieces ? ratio : 1 / ratio, 3) << result.text();
+
+  // The figure that is printed is that of four bytes per value.
+  const std::vector<cl_uint> values(1 << 24, 1);
+  Reduction<cl_uint> sum(*device, Form::pieces, "uint", "a + b", "0");
+  double seconds = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    sum(values, 8 * CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()), 1);
+    seconds = std::min(seconds, sum.seconds());
+  }
+  const double rate = 4e-9 * static_cast<double>(values.size()) / seconds;
+  EXPECT_LT(std::abs(std::log(rate / std::stod(pieces[0]))), std::log(3.0)) << rate << '\n' << result.text();
 }
 
 // Each start of a program takes seconds where many wait for a GPU, so the starts are divided among two tests.

@@ -60,6 +60,10 @@ TEST(opencl_two_devices, the_shared_job_has_the_values_of_the_host) {
     EXPECT_TRUE(result.has_line("ok    elements that differ from the host's: 0")) << result.text();
     EXPECT_EQ(result.lines_with("^(first|second) device: .* M elements/s$").size(), 2U) << result.text();
     EXPECT_EQ(result.lines_with(" ms$").size(), 4U) << result.text();
+    const std::string half = std::to_string(std::stoi(elements) / 2);
+    EXPECT_EQ(result.lines_with("^first device alone +" + elements + " \\+ 0 ").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^second device alone +0 \\+ " + elements + " ").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^both, halves +" + half + " \\+ ").size(), 1U) << result.text();
   }
 }
 

@@ -1,6 +1,7 @@
 /// The same sum many times: on the host by one thread or several, and on a device, timed by two clocks.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,12 @@ class DeviceSum {
   }
 
   std::size_t bytes() const { return count_ * sizeof(float); }
+
+  /// Overwrites the sums of earlier runs on the device, so that a run that leaves one out is noticed.
+  void poison() {
+    CL_CHECK(queue_.enqueueFillBuffer(c_, std::nanf(""), 0, bytes()));
+    CL_CHECK(queue_.finish());
+  }
 
   /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times. Groups have `group`
   /// work-items; with 0, the driver chooses how many.
