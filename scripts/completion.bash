@@ -5,4 +5,4 @@ _cookbook() {
     "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null) || return
   mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")
 }
-complete -F _cookbook scripts/{setup,run,test,bench,list,exercise,new_recipe,mutate,update_index}
+complete -F _cookbook scripts/{setup,run,test,bench,list,exercise,new_recipe,mutate,site,update_index}

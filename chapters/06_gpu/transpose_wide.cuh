@@ -1,5 +1,4 @@
-/// The tiled transposition for large matrices, four floats per load and per store, and a copy to compare it with: for
-/// the measurements of cuda_transpose and cuda_memory_kinds.
+/// The tiled transposition for large matrices, four floats per load and per store, and a copy to compare it with.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,7 +4,7 @@ import importlib
 
 from cookbook.__main__ import MODULES
 
-COMMANDS = ("setup", "run", "test", "bench", "list", "exercise", "new_recipe", "mutate", "update_index")
+COMMANDS = ("setup", "run", "test", "bench", "list", "exercise", "new_recipe", "mutate", "site", "update_index")
 
 
 def candidates(parser, words):

@@ -237,6 +237,22 @@ TEST(robust_server, an_orderly_end_waits_for_an_answer_under_way) {
   EXPECT_TRUE(stopped);
 }
 
+TEST(robust_server, while_it_ends_a_client_has_the_whole_grace_and_not_the_timeout) {
+  asio::io_context loop(1);
+  RobustServer server(loop, 100ms, 5);
+  tcp::socket client(loop);
+  client.connect(server.endpoint());
+  const auto visit = [&]() -> asio::awaitable<void> {
+    co_await echoed(client);
+    asio::co_spawn(loop, server.stop(1h), rethrow);
+    co_await asio::steady_timer(loop, 500ms).async_wait(asio::deferred);  // it reads slowly, say
+    client.close();
+  };
+  asio::co_spawn(loop, visit(), rethrow);
+  loop.run();
+  EXPECT_EQ(server.timed_out, 0);
+}
+
 TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_processor_time) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
@@ -18,12 +20,41 @@ using test_support::run;
 TEST(cuda_affine_product, results_are_right_at_every_count) {
   for (const std::string count : {"1", "255", "256", "257", "1000003"}) {
     const auto result = run("cuda_affine_product", {"--count", count});
-    EXPECT_TRUE(result.has_line("ok    a = 1, b = 1: 1500")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    a = 0, b = 0: 150")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the formula of 1 and 1: 1500")) << result.text();
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with(": +[0-9.]+ ms$").size(), 3U) << result.text();
+    EXPECT_EQ(result.lines_with(" [0-9.]+ ms +[0-9.]+ ms$").size(), 4U) << result.text();
+    EXPECT_TRUE(result.has_line("ok    results that differ from the processor's: 0")) << result.text();
   }
+}
+
+/// The times in a row of the output, in ms: pageable and page-locked.
+std::pair<double, double> times_of(const test_support::Result& result, const std::string& row) {
+  const auto pageable = result.captures("^" + row + " +([0-9.]+) ms +[0-9.]+ ms$");
+  const auto locked = result.captures("^" + row + " +[0-9.]+ ms +([0-9.]+) ms$");
+  if (pageable.size() != 1 || locked.size() != 1) throw std::runtime_error("no row " + row + "\n" + result.text());
+  return {std::stod(pageable[0]), std::stod(locked[0])};
+}
+
+TEST(cuda_affine_product, the_steps_make_the_whole_call) {
+  const auto result = run("cuda_affine_product", {"--count", "1000003"});
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto there = times_of(result, "copies of a and b to the device"),
+             kernel = times_of(result, "the kernel, in place");
+  const auto back = times_of(result, "copy of a back to the host"), whole = times_of(result, "the whole call");
+  // Each is the shortest of five runs, so their sum is at most the shortest of the whole.
+  EXPECT_LE(there.first + kernel.first + back.first, whole.first + 0.002);
+  EXPECT_LE(there.second + kernel.second + back.second, whole.second + 0.002);
+  EXPECT_GT(there.first, 0);
+  EXPECT_GT(back.first, 0);
+  EXPECT_GT(kernel.second, 0);
+}
+
+TEST(cuda_affine_product_timing, page_locked_memory_is_copied_faster) {
+  const auto result = run("cuda_affine_product");
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto whole = times_of(result, "the whole call");
+  EXPECT_LT(whole.second, whole.first);
 }
 
 /// Keeps the device busy for so many cycles of its clock.
@@ -79,7 +110,9 @@ TEST(cuda_affine_product_change, works_on_so_many_elements_and_no_more_and_leave
 }
 
 TEST(cuda_affine_product, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_affine_product", {{"--count", "1001"}, {"--count", "1024"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "1001"}, {"--count", "1024"}};
+  cuda_test::expect_clean("cuda_affine_product", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_affine_product", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -12,21 +12,34 @@ namespace {
 
 using test_support::run;
 
-TEST(cuda_black_scholes, all_checks_hold_for_any_number_of_options_and_threads) {
-  for (const std::string count : {"1000", "1023", "1024", "1025", "100001"}) {
+const std::string ways[] = {"the processor, all threads, in double precision", "the GPU, columns",
+                            "the GPU, structs of 12 bytes", "the GPU, structs of 32 bytes, 12 of them used",
+                            "the GPU, structs of 64 bytes, 12 of them used"};
+
+TEST(cuda_black_scholes, every_layout_gives_the_right_prices_for_any_number_of_options_and_threads) {
+  for (const std::string count : {"1", "255", "256", "257", "100001"}) {
     for (const std::string threads : {"1", "3"}) {
       const auto result = run("cuda_black_scholes", {"--options", count, "--threads", threads});
       if (result.exit_code == 77) GTEST_SKIP() << result.text();
       EXPECT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.lines_with("^ok ").size(), 6U) << result.text();
+      ASSERT_EQ(result.out.size(), std::size(ways) + 2) << result.text();
+      for (const std::string& way : ways) {
+        EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ G options/s$").size(), 1U) << result.text();
+      }
+      EXPECT_TRUE(result.has_line("ok    prices that are not within 0.0001 of the processor's: 0")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    put-call parity holds within 0.0001: yes")) << result.text();
     }
   }
 }
 
-TEST(cuda_black_scholes, has_3907_blocks_for_four_million_options) {
+TEST(cuda_black_scholes_timing, large_structs_are_slower_than_columns) {
   const auto result = run("cuda_black_scholes");
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  EXPECT_TRUE(result.has_line("3907 blocks of 1024 threads for 4000000 options")) << result.text();
+  const auto columns = result.captures("^" + ways[1] + " +([0-9.]+) G options/s$");
+  const auto structs = result.captures("^" + ways[4] + " +([0-9.]+) G options/s$");
+  ASSERT_EQ(columns.size(), 1U) << result.text();
+  ASSERT_EQ(structs.size(), 1U) << result.text();
+  EXPECT_GT(std::stod(columns[0]), std::stod(structs[0]));
 }
 
 struct Known {
@@ -104,7 +117,9 @@ TEST(cuda_black_scholes_price, keeps_to_the_laws_for_random_options) {
 }
 
 TEST(cuda_black_scholes, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_black_scholes", {{"--options", "1025"}, {"--options", "2048"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--options", "1025"}, {"--options", "2048"}};
+  cuda_test::expect_clean("cuda_black_scholes", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_black_scholes", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -159,20 +159,46 @@ TEST_F(cuda_blas, refuses_sizes_that_do_not_fit_together) {
   EXPECT_THROW(blas.multiply(1, numbered(2, 2), numbered(2, 3), 0, c), std::invalid_argument);
 }
 
+TEST_F(cuda_blas, matrices_that_are_on_the_device_stay_there_and_only_the_result_changes) {
+  const Matrix a = numbered(5, 3), b = numbered(3, 4);
+  const gpu::DeviceArray<double> device_a(a.values), device_b(b.values);
+  gpu::DeviceArray<double> device_c(20);
+  device_c.poison();
+  Blas blas;
+  blas.multiply(2, {5, 3, device_a.data()}, {3, 4, device_b.data()}, 0, {5, 4, device_c.data()});
+  Matrix expected = filled(5, 4, 0);
+  multiply_on_host(2, a, b, 0, expected);
+  EXPECT_EQ(device_c.to_host(), expected.values);
+  EXPECT_EQ(device_a.to_host(), a.values);
+  EXPECT_EQ(device_b.to_host(), b.values);
+  EXPECT_THROW(blas.multiply(1, {5, 3, device_a.data()}, {3, 4, device_b.data()}, 0, {4, 5, device_c.data()}),
+               std::invalid_argument);
+}
+
 TEST_F(cuda_blas, program_holds_for_other_sizes) {
-  for (const std::vector<std::string>& sizes :
-       {std::vector<std::string>{"--rows", "1", "--inner", "1", "--columns", "1"},
-        {"--rows", "7", "--inner", "300", "--columns", "41"}}) {
-    const auto result = run("cuda_blas", sizes);
+  for (const auto& [largest, sizes] : {std::pair{"1", 1U}, {"7", 2U}, {"33", 4U}, {"310", 5U}}) {
+    const auto result = run("cuda_blas", {"--largest", largest});
     EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("^ *[0-9]+ rows( +[0-9.]+ us){3}$").size(), sizes) << result.text();
+    EXPECT_TRUE(result.has_line("ok    elements that differ from the loops': 0")) << result.text();
   }
 }
 
+TEST(cuda_blas_timing, the_gpu_wins_for_large_matrices) {
+  const auto result = run("cuda_blas");
+  if (result.exit_code == cuda_test::skipped) GTEST_SKIP() << result.err[0];
+  const auto loops = result.captures("^ *1000 rows +([0-9.]+) us");
+  const auto copies = result.captures("^ *1000 rows +[0-9.]+ us +([0-9.]+) us");
+  const auto device = result.captures("([0-9.]+) us$");
+  ASSERT_EQ(loops.size(), 1U) << result.text();
+  ASSERT_EQ(copies.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(copies[0]), std::stod(loops[0]));
+  EXPECT_LT(std::stod(device.back()), std::stod(copies[0]));
+}
+
 TEST(cuda_blas_memory, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean(
-      "cuda_blas",
-      {{"--rows", "33", "--inner", "17", "--columns", "9"}, {"--rows", "32", "--inner", "32", "--columns", "32"}},
-      {"memcheck"});
+  const std::vector<std::vector<std::string>> sizes = {{"--largest", "33"}, {"--largest", "32"}};
+  cuda_test::expect_clean("cuda_blas", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

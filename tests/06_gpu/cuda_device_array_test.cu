@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
@@ -40,7 +41,8 @@ TEST(cuda_device_array, holds_for_every_count) {
     const auto result = run("cuda_device_array", {"--count", count});
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("^ok ").size(), 5U) << result.text();
+    EXPECT_EQ(result.lines_with("^ok ").size(), 4U) << result.text();
+    EXPECT_EQ(result.lines_with("^[a-z:]+.* +[0-9.]+ ms$").size(), 3U) << result.text();
   }
 }
 
@@ -55,6 +57,21 @@ TEST(cuda_device_array_array, operators_on_numbers_alone_stay_as_they_are) {
 
 TEST(cuda_device_array_array, cannot_be_copied) {
   static_assert(!std::is_copy_constructible_v<Array> && !std::is_copy_assignable_v<Array>);
+}
+
+TEST(cuda_device_array_array, can_be_moved_and_is_empty_then) {
+  static_assert(std::is_nothrow_move_constructible_v<Array> && std::is_nothrow_move_assignable_v<Array>);
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  Array first(Floats{1, 2, 3});
+  Array second(std::move(first));
+  EXPECT_EQ(second.get(), (Floats{1, 2, 3}));
+  EXPECT_EQ(first.get(), Floats());
+  first = std::move(second);
+  EXPECT_EQ(first.get(), (Floats{1, 2, 3}));
+  std::vector<Array> several;
+  for (int i = 0; i < 10; ++i) several.push_back(i * first);
+  EXPECT_EQ(several[0].get(), (Floats{0, 0, 0}));
+  EXPECT_EQ(several[9].get(), (Floats{9, 18, 27}));
 }
 
 TEST(cuda_device_array_array, returns_every_bit_that_it_was_given) {
@@ -135,6 +152,18 @@ TEST(cuda_device_array_array, copies_nothing_between_the_first_and_get) {
   EXPECT_EQ(Array::kernels, kernels + 1);
   b.get();
   EXPECT_EQ(Array::copies, copies + 1);
+}
+
+TEST(cuda_device_array_timing, one_pass_is_faster_than_an_array_per_operator) {
+  const auto result = run("cuda_device_array");
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto times = result.captures(" ([0-9.]+) ms$");
+  ASSERT_EQ(times.size(), 3U) << result.text();
+  EXPECT_LT(std::stod(times[1]), 0.7 * std::stod(times[0])) << result.text();
+}
+
+TEST(cuda_device_array, the_bench_is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_device_array_bench", {{"--count", "100003"}, {"--count", "65536"}});
 }
 
 TEST(cuda_device_array, is_clean_under_compute_sanitizer) {

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -95,9 +96,10 @@ TEST(cuda_devices, reports_every_device_once) {
   const auto numbers = result.captures("^Device #(\\d+): .+$");
   ASSERT_EQ(numbers.size(), count);
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(numbers[i], std::to_string(i));
-  for (const std::string line :
-       {"^Compute Capability: \\d+\\.\\d+$", "^Total Memory: [1-9]\\d* KB$", "^Threads: .* = [1-9]\\d* held at once$",
-        "^Arithmetic: .* TFLOP/s$", "^Bandwidth: .* GB/s$"}) {
+  for (const std::string line : {"^Compute Capability: \\d+\\.\\d+$", "^Total Memory: [1-9]\\d* KB$",
+                                 "^Threads: .* = [1-9]\\d* held at once$", "^Arithmetic: .* TFLOP/s$",
+                                 "^Bandwidth: .* GB/s$", "^Reached: [1-9]\\d*\\.\\d TFLOP/s by multiplying and adding$",
+                                 "^Reached: [1-9]\\d* GB/s by a copy, read and written$"}) {
     EXPECT_EQ(result.lines_with(line).size(), count) << line << '\n' << result.text();
   }
   EXPECT_TRUE(result.has_line("ok    error for a device number that is too large: cudaErrorInvalidDevice"))
@@ -124,7 +126,27 @@ TEST(cuda_devices, one_visible_device_is_device_0) {
   EXPECT_TRUE(result.has_line("1 device(s) found.")) << result.text();
 }
 
+TEST(cuda_devices_timing, what_is_reached_is_near_the_peaks_and_not_above) {
+  const auto result = run("cuda_devices", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  for (const std::string unit : {"TFLOP/s", "GB/s"}) {
+    const auto peak = result.captures(" = ([0-9.]+) " + unit + "$");
+    const auto reached = result.captures("^Reached: ([0-9.]+) " + unit);
+    ASSERT_EQ(peak.size(), 1U) << result.text();
+    ASSERT_EQ(reached.size(), 1U) << result.text();
+    EXPECT_GT(std::stod(reached[0]), 0.5 * std::stod(peak[0])) << result.text();
+    EXPECT_LT(std::stod(reached[0]), 1.05 * std::stod(peak[0])) << result.text();
+  }
+}
+
 TEST(cuda_devices, the_driver_refuses_a_question_before_it_is_initialised) {
+  if (std::getenv("COOKBOOK_NEW_PROCESS") == nullptr) {  // another test may have initialised it in this one
+    const auto result = run("cuda_devices_test", {"--gtest_filter=cuda_devices.the_driver_refuses*"},
+                            {.environment = {{"COOKBOOK_NEW_PROCESS", "1"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    if (!result.lines_with("SKIPPED").empty()) GTEST_SKIP() << "no NVIDIA driver is installed";
+    return;
+  }
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY);  // stays open: the driver is not made to be closed
   if (driver == nullptr) GTEST_SKIP() << "no NVIDIA driver is installed";
   const auto count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));

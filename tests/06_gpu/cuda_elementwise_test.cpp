@@ -71,7 +71,9 @@ TEST(cuda_elementwise, without_a_device_shows_text_and_messages_and_is_skipped) 
   const auto result = run("cuda_elementwise", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
   EXPECT_EQ(result.exit_code, 77) << result.text();
   EXPECT_TRUE(result.has_line("c[i] = a * x[i] + b * y[i];")) << result.text();
-  EXPECT_EQ(result.lines_with("^ok    message about ").size(), 2U) << result.text();
+  EXPECT_TRUE(result.has_line("z instead of y: operation(1): error: identifier \"z\" is undefined")) << result.text();
+  EXPECT_TRUE(result.has_line("x[i] = a:       operation(1): error: expression must be a modifiable lvalue"))
+      << result.text();
 }
 
 TEST(cuda_elementwise, every_element_is_right_at_every_count) {
@@ -80,7 +82,18 @@ TEST(cuda_elementwise, every_element_is_right_at_every_count) {
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    elements of c that are not 2x + 5y: 0"));
+    EXPECT_EQ(result.lines_with("kernel.*: +[0-9.]+ ms$").size(), 3U) << result.text();
   }
+}
+
+TEST(cuda_elementwise_timing, one_kernel_is_faster_than_three) {
+  const auto result = run("cuda_elementwise");
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto three = result.captures("^three kernels, an operation each: +([0-9.]+) ms$");
+  const auto one = result.captures("^one kernel, the whole expression: +([0-9.]+) ms$");
+  ASSERT_EQ(three.size(), 1U) << result.text();
+  ASSERT_EQ(one.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(one[0]), std::stod(three[0]));
 }
 
 TEST(cuda_elementwise_elementwise, reads_each_input_once_and_writes_each_output_once) {
@@ -172,7 +185,9 @@ TEST(cuda_elementwise_elementwise, works_on_so_many_elements_and_no_more) {
 }
 
 TEST(cuda_elementwise, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_elementwise", {{"--count", "257"}, {"--count", "256"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "257"}, {"--count", "256"}};
+  cuda_test::expect_clean("cuda_elementwise", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_elementwise", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

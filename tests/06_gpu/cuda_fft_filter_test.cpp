@@ -12,21 +12,37 @@ namespace {
 
 using test_support::run;
 
+// Rows, columns and wrong pixels of each line of the table.
 TEST(cuda_fft_filter, is_right_for_sizes_of_all_kinds) {
   const std::vector<std::pair<int, int>> sizes = {{8, 8}, {9, 8}, {8, 9}, {13, 17}, {64, 100}, {101, 67}, {1000, 8}};
   for (const auto& [rows, columns] : sizes) {
     const auto result = run("cuda_fft_filter", {"--rows", std::to_string(rows), "--columns", std::to_string(columns)});
     if (result.exit_code == 77) GTEST_SKIP() << result.text();
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    with a border of zeros, every pixel is right: yes")) << result.text();
+    for (const std::string check : {"wrong pixels with as many zeros as the filter reaches, or more: 0",
+                                    "wrong pixels without zeros, 2 and more from the edge: 0",
+                                    "pixels without zeros that do not fit an endless pattern: 0"}) {
+      EXPECT_TRUE(result.has_line("ok    " + check)) << result.text();
+    }
+    for (const int zeros : {0, 1, 2, 4, 8, 10}) {
+      const auto size = std::to_string(rows + zeros) + " x " + std::to_string(columns + zeros);
+      const auto wrong = result.captures("^ +" + std::to_string(zeros) + " +" + size + " +([0-9]+) +[0-9]+ us$");
+      ASSERT_EQ(wrong.size(), 1U) << size << '\n' << result.text();
+      EXPECT_EQ(wrong[0] == "0", zeros >= 2) << result.text();
+    }
   }
 }
 
-TEST(cuda_fft_filter, has_blocks_for_every_pixel) {
-  const auto result = run("cuda_fft_filter", {"--rows", "513", "--columns", "500"});
+TEST(cuda_fft_filter, wrong_pixels_are_those_whose_neighbours_at_the_opposite_edge_differ) {
+  // The picture is no multiple of its own period, so nearly all pixels at the edges are wrong without zeros; one row
+  // and column of zeros leave the first ones wrong.
+  const auto result = run("cuda_fft_filter", {"--rows", "64", "--columns", "100"});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("16 x 65 blocks of 32 x 8 threads for 513 rows and 500 columns")) << result.text();
+  const auto wrong = result.captures("^ +[01] +6[45] x 10[01] +([0-9]+) +[0-9]+ us$");
+  ASSERT_EQ(wrong.size(), 2U) << result.text();
+  EXPECT_LE(std::stoi(wrong[0]), 64 * 100 - 60 * 96) << result.text();
+  EXPECT_GT(std::stoi(wrong[0]), (64 * 100 - 60 * 96) * 9 / 10) << result.text();
+  EXPECT_LT(std::stoi(wrong[1]), std::stoi(wrong[0])) << result.text();
 }
 
 TEST(cuda_fft_filter, writes_both_pictures) {
@@ -86,6 +102,19 @@ TEST(cuda_fft_filter_filtered_directly, makes_nothing_of_one_shade_but_at_the_ed
     for (int column = reach; column < 10 - reach; ++column) EXPECT_EQ(result.at(row, column), 0);
   }
   EXPECT_EQ(result.at(0, 0), 3 * (4 + 3 + 0 + 3 + 2 - 1 + 0 - 1 - 4));
+}
+
+TEST(cuda_fft_filter_filtered_directly, circular_takes_the_opposite_edge) {
+  Picture corner{8, 9};
+  corner.at(0, 0) = 1;
+  const Picture result = filtered_directly(corner, true);
+  Picture expected{8, 9};
+  for (int j = 0; j < filter_size; ++j) {
+    for (int i = 0; i < filter_size; ++i) expected.at((j - reach + 8) % 8, (i - reach + 9) % 9) = filter[j][i];
+  }
+  EXPECT_EQ(result.shades, expected.shades);
+  const Picture white{8, 8, std::vector<float>(64, 255)};
+  EXPECT_EQ(filtered_directly(white, true).shades, std::vector<float>(64, 0));
 }
 
 TEST(cuda_fft_filter_rings, have_whole_shades_from_0_to_255) {

@@ -63,17 +63,31 @@ TEST(cuda_generalised_product, device_and_host_agree_for_any_size) {
   for (const std::string pairs : {"1", "127", "128", "129", "3000"}) {
     for (const std::string rows : {"1", "7"}) {
       const auto result = run("cuda_generalised_product", {"--pairs", pairs, "--rows", rows});
-      const std::string shape = "(" + pairs + "," + rows + ",10)";
-      EXPECT_TRUE(result.has_line("ok    " + shape + " and a batch of (10,10) give: " + shape)) << result.text();
-      EXPECT_TRUE(result.has_line("ok    " + shape + " and one matrix (10,10) give: " + shape)) << result.text();
-      EXPECT_TRUE(result.has_line("ok    " + shape + " and one matrix (9,10) do not fit: n is 10 and 9"));
-      EXPECT_TRUE(result.has_line("ok    " + shape + " and a larger batch do not fit: loop is " + pairs + " and " +
-                                  std::to_string(std::stoi(pairs) + 1)));
+      const std::string shape = "(" + pairs + "," + rows + ",10)", more = std::to_string(std::stoi(pairs) + 1);
+      EXPECT_TRUE(result.has_line(shape + " and (" + pairs + ",10,10): " + shape)) << result.text();
+      EXPECT_TRUE(result.has_line(shape + " and (10,10): " + shape)) << result.text();
+      EXPECT_TRUE(result.has_line(shape + " and (9,10): n is 10 and 9")) << result.text();
+      EXPECT_TRUE(result.has_line(shape + " and (" + more + ",10,10): loop is " + pairs + " and " + more));
       if (result.exit_code == 77) continue;
       EXPECT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.lines_with("^ok ").size(), 7U) << result.text();
+      EXPECT_EQ(result.lines_with("^the (processor|GPU), a .* [0-9.]+ M products/s$").size(), 4U) << result.text();
+      EXPECT_TRUE(result.has_line("ok    batches with a wrong product: 0")) << result.text();
     }
   }
+}
+
+/// The products per microsecond in this row of the output.
+double speed(const test_support::Result& result, const std::string& row) {
+  const auto found = result.captures("^" + row + " +([0-9.]+) M products/s$");
+  EXPECT_EQ(found.size(), 1U) << result.text();
+  return found.size() == 1 ? std::stod(found[0]) : 0;
+}
+
+TEST(cuda_generalised_product_timing, one_launch_is_faster_than_many_and_a_thread_per_element_is_the_fastest) {
+  const auto result = run("cuda_generalised_product");
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  EXPECT_LT(speed(result, "the GPU, a launch per pair"), speed(result, "the GPU, a thread per pair"));
+  EXPECT_LT(speed(result, "the GPU, a thread per pair"), speed(result, "the GPU, a thread per element"));
 }
 
 TEST(cuda_generalised_product, without_a_device_is_skipped_with_a_reason) {
@@ -146,7 +160,9 @@ TEST(cuda_generalised_product_batch, takes_one_matrix_for_every_pair) {
 }
 
 TEST(cuda_generalised_product, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_generalised_product", {{"--pairs", "129"}, {"--pairs", "128"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--pairs", "129"}, {"--pairs", "128"}};
+  cuda_test::expect_clean("cuda_generalised_product", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_generalised_product", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

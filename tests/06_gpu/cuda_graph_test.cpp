@@ -136,4 +136,19 @@ TEST(cuda_graph, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean("cuda_graph", {{"--count", "257", "--kernels", "9"}, {"--count", "256", "--kernels", "9"}});
 }
 
+TEST(cuda_graph, the_bench_is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_graph_bench",
+                          {{"--count", "257", "--kernels", "9"}, {"--count", "256", "--kernels", "9"}});
+}
+
+TEST(cuda_graph_timing, a_graph_is_faster_than_launches_one_by_one) {
+  const auto result = run("cuda_graph");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  const auto one_by_one = result.captures("^kernels one by one: ([0-9]+) us"),
+             graph = result.captures("^second launch of the graph: ([0-9]+) us");
+  ASSERT_EQ(one_by_one.size(), 1U) << result.text();
+  ASSERT_EQ(graph.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(graph[0]), 0.7 * std::stod(one_by_one[0])) << result.text();
+}
+
 }  // namespace

@@ -12,10 +12,20 @@ TEST(cuda_many_gpus, every_worker_has_the_sums_for_any_number_of_workers) {
     const auto result = run("cuda_many_gpus", {"--workers", workers, "--count", "100003"});
     if (result.exit_code == 77) GTEST_SKIP() << result.text();
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(
-        result.has_line("ok    workers with the sums that the processor computes in the same order: " + workers))
+    EXPECT_TRUE(result.has_line("ok    times that a worker has the sums, bit by bit: " +
+                                std::to_string(2 * std::stoi(workers))))
         << result.text();
-    EXPECT_TRUE(result.has_line("ok    workers with the same bits as the first: " + workers)) << result.text();
+  }
+}
+
+TEST(cuda_many_gpus, along_the_ring_no_worker_receives_twice_its_array) {
+  for (const int workers : {1, 2, 4, 10}) {
+    const auto result = run("cuda_many_gpus", {"--workers", std::to_string(workers), "--count", "100000"});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    const auto received = result.captures("the busiest worker receives +([0-9.]+) arrays");
+    ASSERT_EQ(received.size(), 2U) << result.text();
+    EXPECT_DOUBLE_EQ(std::stod(received[0]), workers - 1) << result.text();
+    EXPECT_NEAR(std::stod(received[1]), 2.0 * (workers - 1) / workers, 0.006) << result.text();
   }
 }
 

@@ -1,16 +1,19 @@
-// The program seen from outside.
+// The programs seen from outside.
+
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
 
-#include <utility>
-
 namespace {
 
+using cuda_test::skipped;
 using test_support::run;
 
-/// Exit code of a recipe that found no device.
-constexpr int skipped = 77;
+const std::string kinds[] = {"pageable memory, copied", "pinned memory, copied", "pinned memory, mapped",
+                             "managed memory"};
 
 TEST(cuda_memory_kinds, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_memory_kinds", "cuda_memory_kinds_no_wait"}) {
@@ -22,32 +25,49 @@ TEST(cuda_memory_kinds, without_a_device_it_is_skipped_with_a_reason) {
   }
 }
 
-TEST(cuda_memory_kinds, every_shape_is_transposed_in_every_memory) {
-  // Multiples of the tile, one more, one less, a row, a column.
-  const std::pair<int, int> shapes[] = {{1, 1},   {32, 32},  {31, 33},  {33, 31},
-                                        {64, 96}, {1, 1000}, {1000, 1}, {257, 129}};
-  for (const auto& [rows, columns] : shapes) {
-    const auto result =
-        run("cuda_memory_kinds", {"--rows", std::to_string(rows), "--columns", std::to_string(columns)});
+TEST(cuda_memory_kinds, the_kernel_reads_every_kind_at_every_size) {
+  for (const std::string count : {"1", "255", "256", "257", "1000003"}) {
+    const auto result = run("cuda_memory_kinds", {"--count", count});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-    EXPECT_EQ(result.exit_code, 0) << rows << " x " << columns << '\n' << result.text();
-    for (const std::string way : {"direct", "tiled", "tiled, in the host's memory"}) {
-      EXPECT_TRUE(result.has_line("ok    " + way + ", wrong elements: 0")) << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    ASSERT_EQ(result.out.size(), 1 + std::size(kinds) + 1) << result.text();
+    for (const std::string& kind : kinds) {
+      EXPECT_EQ(result.lines_with("^" + kind + "( +[0-9.]+ ms){2}$").size(), 1U) << result.text();
     }
+    EXPECT_EQ(result.out.back(), "ok    searches that did not find the last number: 0");
   }
 }
 
-TEST(cuda_memory_kinds, only_the_tiled_kernel_uses_shared_memory) {
+/// Milliseconds until the kernel has read it the first time, and again.
+std::vector<double> times(const test_support::Result& result, const std::string& kind) {
+  const auto lines = result.lines_with("^" + kind + "( +[0-9.]+ ms){2}$");
+  if (lines.size() != 1) return {-1, -1};
+  std::istringstream text(lines[0].substr(kind.size()));
+  double first = -1, again = -1;
+  std::string unit;
+  text >> first >> unit >> again;
+  return {first, again};
+}
+
+TEST(cuda_memory_kinds_timing, copies_and_moved_pages_stay_on_the_device_and_mapped_memory_does_not) {
   const auto result = run("cuda_memory_kinds");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  EXPECT_TRUE(result.has_line("ok    bytes of shared memory per block, direct: 0")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    bytes of shared memory per block, tiled: 4224")) << result.text();
+  const auto pageable = times(result, kinds[0]), pinned = times(result, kinds[1]), mapped = times(result, kinds[2]),
+             managed = times(result, kinds[3]);
+  EXPECT_GT(pageable[0], pinned[0]) << result.text();
+  for (const auto& kind : {pageable, pinned, managed}) EXPECT_GT(kind[0], 5 * kind[1]) << result.text();
+  EXPECT_LT(mapped[0], 1.5 * mapped[1]) << result.text();
+  EXPECT_GT(mapped[1], 5 * pinned[1]) << result.text();
 }
 
 TEST(cuda_memory_kinds, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_memory_kinds",
-                          {{"--rows", "101", "--columns", "45"}, {"--rows", "96", "--columns", "64"}},
-                          {"memcheck", "racecheck", "initcheck", "synccheck"});
+  cuda_test::expect_clean("cuda_memory_kinds", {{"--count", "100003"}, {"--count", "65536"}});
+  cuda_test::expect_clean("cuda_memory_kinds", {{"--count", "1025"}}, {"memcheck"}, {"--leak-check", "full"});
+}
+
+TEST(cuda_memory_kinds, the_bench_is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_memory_kinds_bench", {{"--count", "100003", "--ring", "1", "--steps", "999"}},
+                          {"memcheck", "racecheck", "initcheck"});
 }
 
 }  // namespace

@@ -44,27 +44,39 @@ TEST(cuda_random_uniform_numbers, are_spread_evenly) {
   }
 }
 
-TEST(cuda_random, prints_ten_numbers_which_the_seed_alone_decides) {
-  const auto first = run("cuda_random"), again = run("cuda_random", {"--blocks", "7"});
+const std::string numbers_line = "^XORWOW begins with((?: [01]\\.\\d{4}){8})$";
+const std::string estimate = " where it is made +\\d+ G numbers/s +pi is about (\\d\\.\\d{4})$";
+
+TEST(cuda_random, prints_numbers_and_estimates_which_the_seed_decides) {
+  const std::vector<std::string> small = {"--count", "1000000"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), small.begin(), small.end());
+    return run("cuda_random", more);
+  };
+  const auto first = with({}), again = with({"--blocks", "7"}), other = with({"--seed", "2"});
   if (first.exit_code == skipped) GTEST_SKIP() << first.err[0];
-  const auto numbers = first.captures("^the first ten:((?: [01]\\.\\d{4}){10})$");
-  ASSERT_EQ(numbers.size(), 1U) << first.text();
-  EXPECT_EQ(first.out, again.out);
-  const auto other = run("cuda_random", {"--seed", "2"});
-  EXPECT_NE(numbers, other.captures("^the first ten:((?: [01]\\.\\d{4}){10})$")) << other.text();
-  EXPECT_NE(first.captures("^pi is about (.+)$"), other.captures("^pi is about (.+)$"));
+  ASSERT_EQ(first.captures(numbers_line).size(), 1U) << first.text();
+  EXPECT_EQ(first.captures(numbers_line), again.captures(numbers_line));
+  EXPECT_NE(first.captures(numbers_line), other.captures(numbers_line)) << other.text();
+  ASSERT_EQ(first.captures("^Philox, used" + estimate).size(), 1U) << first.text();
+  EXPECT_EQ(first.captures("^Philox, used" + estimate), again.captures("^Philox, used" + estimate)) << again.text();
+  EXPECT_NE(first.captures("^Philox, used" + estimate), other.captures("^Philox, used" + estimate)) << other.text();
 }
 
 TEST(cuda_random, more_points_come_nearer_to_pi) {
-  const auto result = run("cuda_random", {"--count", "30000000"});
+  const auto result = run("cuda_random", {"--count", "100000000"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto pi = result.captures("^pi is about (.+)$");
-  ASSERT_EQ(pi.size(), 1U) << result.text();
-  EXPECT_NEAR(std::stod(pi[0]), 3.1416, 0.003);  // eight times the standard error, and the rounding
+  for (const std::string& line : {"^XORWOW, used" + estimate, "^Philox, used" + estimate,
+                                 std::string("^Philox, stored and then used +\\d+ G numbers/s +pi is about (.+)$")}) {
+    const auto pi = result.captures(line);
+    ASSERT_EQ(pi.size(), 1U) << line << result.text();
+    EXPECT_NEAR(std::stod(pi[0]), 3.14159, 0.002);  // eight times the standard error, and the rounding
+  }
 }
 
 TEST(cuda_random, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_random", {{"--count", "10001"}, {"--count", "16384"}}, {"memcheck"});
+  cuda_test::expect_clean("cuda_random", {{"--count", "10001", "--blocks", "3"}, {"--count", "16384", "--blocks", "4"}},
+                          {"memcheck"});
 }
 
 }  // namespace

@@ -43,21 +43,36 @@ class Loaded {
 TEST(cuda_runtime_compilation, without_a_device_compiles_and_is_skipped_with_a_reason) {
   const auto result = run("cuda_runtime_compilation", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
   EXPECT_EQ(result.exit_code, 77) << result.text();
-  EXPECT_TRUE(result.has_line("ok    the second request got the code of the first: yes")) << result.text();
-  EXPECT_TRUE(
-      result.has_line(R"(ok    message about a mistake: multiply.cu(4): error: identifier "prodct" is undefined)"))
+  EXPECT_TRUE(result.has_line("ok    the second request for the text got the code of the first: yes")) << result.text();
+  EXPECT_TRUE(result.has_line(R"(ok    message about a mistake: power.cu(10): error: identifier "resul" is undefined)"))
       << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
   EXPECT_THAT(result.err[0], HasSubstr("skipped, no CUDA device: "));
 }
 
-TEST(cuda_runtime_compilation, every_product_is_right_at_every_count) {
-  for (const std::string count : {"1", "255", "256", "257", "400", "100001"}) {
-    const auto result = run("cuda_runtime_compilation", {"--count", count});
+TEST(cuda_runtime_compilation, every_power_is_right_for_all_numbers) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--count", "1"},
+        {"--count", "255", "--exponent", "1", "--modulus", "2"},
+        {"--count", "257", "--exponent", "4294967295", "--modulus", "4294967295"},
+        {"--count", "256", "--exponent", "4294967291", "--modulus", "4294967291"},
+        {"--count", "100001", "--exponent", "6", "--modulus", "10"}}) {
+    const auto result = run("cuda_runtime_compilation", options);
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    every product is the one that the processor computes: yes"));
+    EXPECT_TRUE(result.has_line("ok    wrong powers: 0"));
+    EXPECT_EQ(result.lines_with("^the numbers (as arguments|in the text) +[0-9.]+ ms$").size(), 2U) << result.text();
   }
+}
+
+TEST(cuda_runtime_compilation_timing, constants_in_the_text_make_it_faster) {
+  const auto result = run("cuda_runtime_compilation");
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto arguments = result.captures("^the numbers as arguments +([0-9.]+) ms$");
+  const auto text = result.captures("^the numbers in the text +([0-9.]+) ms$");
+  ASSERT_EQ(arguments.size(), 1U) << result.text();
+  ASSERT_EQ(text.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(text[0]), std::stod(arguments[0]));
 }
 
 TEST(cuda_runtime_compilation, takes_less_time_from_the_cache) {
@@ -167,7 +182,9 @@ TEST(cuda_runtime_compilation_driver, does_not_find_a_kernel_under_its_name_in_t
 }
 
 TEST(cuda_runtime_compilation, is_clean_under_compute_sanitizer) {
-  cuda_test::expect_clean("cuda_runtime_compilation", {{"--count", "257"}, {"--count", "256"}});
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "257"}, {"--count", "256"}};
+  cuda_test::expect_clean("cuda_runtime_compilation", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_runtime_compilation", sizes, {"memcheck"}, {"--leak-check", "full"});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
-#include "06_gpu/cuda_streams/stream.hpp"
+#include "06_gpu/stream.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -20,6 +20,10 @@ TEST(cuda_streams, results_are_right_for_any_number_of_chunks) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    wrong results with one stream: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    wrong results with one stream per chunk: 0")) << result.text();
+    EXPECT_EQ(
+        result.lines_with("^one stream.*: [0-9.]+ ms \\(in [0-9.]+ ms, kernels [0-9.]+ ms, out [0-9.]+ ms\\)$").size(),
+        2U)
+        << result.text();
     EXPECT_EQ(result.lines_with("^  chunk \\d+ [iko.]{60}$").size(), 2 * std::stoul(chunks)) << result.text();
   }
 }
@@ -38,11 +42,32 @@ TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other_and_several_ov
   for (int chunk = 0; chunk < 3; ++chunk) {  // a column may be shared by the end of one and the start of the next
     EXPECT_LE(pictures[chunk].find_last_of("iko"), pictures[chunk + 1].find_first_of("iko")) << result.text();
   }
+  const auto first = [&](int chunk, char part) { return pictures[chunk].find_first_of(part); };
+  const auto last = [&](int chunk, char part) { return pictures[chunk].find_last_of(part); };
   int overlaps = 0;
-  for (int chunk = 4; chunk < 7; ++chunk) {
-    overlaps += pictures[chunk].find_last_of("iko") > pictures[chunk + 1].find_first_of("iko") + 1;
+  for (int chunk = 4; chunk < 8; ++chunk) {
+    for (int other = 4; other < 8; ++other) {
+      if (other == chunk) continue;
+      overlaps += first(chunk, 'i') < last(other, 'o') && first(other, 'o') < last(chunk, 'i');  // in both directions
+      for (const char part : {'i', 'o'}) {  // in one direction one chunk after another
+        EXPECT_TRUE(last(chunk, part) <= first(other, part) || last(other, part) <= first(chunk, part))
+            << part << '\n'
+            << result.text();
+      }
+    }
   }
-  EXPECT_GE(overlaps, 1) << result.text();
+  // Both to the same scale: the last copy of one stream ends at the right edge.
+  EXPECT_GE(pictures[3].find_last_of("iko"), 58U) << result.text();
+}
+
+TEST(cuda_streams_timing, one_stream_per_chunk_is_faster_than_one_stream) {
+  const auto result = run("cuda_streams");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  const auto one = result.captures("^one stream: ([0-9.]+) ms"),
+             many = result.captures("^one stream per chunk: ([0-9.]+) ms");
+  ASSERT_EQ(one.size(), 1U) << result.text();
+  ASSERT_EQ(many.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(many[0]), 0.9 * std::stod(one[0])) << result.text();
 }
 
 bool device_here() {

@@ -5,6 +5,7 @@
 
 #include <cooperative_groups.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -101,6 +102,18 @@ TEST(cuda_thread_index, one_more_than_whole_blocks) { expect_all_visited(257, 17
 TEST(cuda_thread_index, a_high_picture_and_a_wide_one) {
   expect_all_visited(3, 1000, 2);
   if (!IsSkipped()) expect_all_visited(10'000, 2, 10);
+}
+
+TEST(cuda_thread_index, prints_block_and_thread_of_each_element) {
+  const auto result = run("cuda_thread_index");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const std::vector<std::string> expected = {
+      "row of 10, blocks of 4 threads",    "  0.0 0.1 0.2 0.3 1.0 1.1 1.2 1.3 2.0 2.1",
+      "row of 10, 2 blocks in strides",    "  0.0 0.1 0.2 0.3 1.0 1.1 1.2 1.3 0.0 0.1",
+      "picture of 7 x 3, blocks of 4 x 2", "  0.0 0.1 0.2 0.3 1.0 1.1 1.2",
+      "  0.4 0.5 0.6 0.7 1.4 1.5 1.6",     "  2.0 2.1 2.2 2.3 3.0 3.1 3.2"};
+  ASSERT_GE(result.out.size(), expected.size()) << result.text();
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.out.begin())) << result.text();
 }
 
 TEST(cuda_thread_index, is_clean_under_compute_sanitizer) {

@@ -42,17 +42,23 @@ TEST(cuda_vector_add, threads_without_an_element_write_nothing) {
   }
 }
 
-TEST(cuda_vector_add, every_sum_is_right_and_the_blocks_are_rounded_up) {
-  const std::vector<std::pair<int, int>> counts_and_blocks = {
-      {1, 1}, {255, 1}, {256, 1}, {257, 2}, {1'000'000, 3907}, {1'048'576, 4096}, {1'048'577, 4097}};
-  for (const auto& [count, blocks] : counts_and_blocks) {
-    const auto result = run("cuda_vector_add", {"--count", std::to_string(count)});
+TEST(cuda_vector_add, every_sum_is_right_at_every_remainder) {
+  for (const std::string count : {"1", "255", "256", "257", "1000000", "1048576", "1048577"}) {
+    const auto result = run("cuda_vector_add", {"--count", count});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.out, (std::vector<std::string>{std::to_string(blocks) + " blocks of 256 threads for " +
-                                                        std::to_string(count) + " elements",
-                                                    "ok    every sum is the one that the processor computes: yes"}));
+    ASSERT_EQ(result.out.size(), 5U) << result.text();
+    EXPECT_EQ(result.lines_with(" +[0-9]+\\.[0-9] us$").size(), 4U) << result.text();
+    EXPECT_EQ(result.out[4], "ok    every sum is the one that the processor computes: yes");
   }
+}
+
+TEST(cuda_vector_add_timing, the_kernel_is_faster_than_the_loop_and_than_the_copies) {
+  const auto result = run("cuda_vector_add");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto times = result.captures(" +([0-9]+\\.[0-9]) us$");
+  ASSERT_EQ(times.size(), 4U) << result.text();
+  for (const int i : {0, 1, 3}) EXPECT_LT(std::stod(times[2]), std::stod(times[i])) << result.text();
 }
 
 TEST(cuda_vector_add, four_per_thread_and_the_library_are_right_at_every_remainder) {

@@ -29,11 +29,13 @@ TEST(opencl_devices, reports_nine_properties_and_more_of_every_device) {
 
   const std::size_t devices = opencl::devices().size();
   EXPECT_EQ(result.lines_with("^ {4}-{56}$").size(), devices) << result.text();
-  for (const char* line : {"Device [0-9]+ - Name: .+", "Device - Type: (GPU|CPU|ACCELERATOR|CUSTOM)",
-                           "Device - Max Clock Speed: [0-9]+ MHz", "Device - Compute Units: [1-9][0-9]*",
-                           "Device - Local Memory: [1-9][0-9]* [KMG]B", "Device - Constant Memory: [1-9][0-9]* [KMG]B",
-                           "Device - Global Memory: [1-9][0-9]* [KMG]B", "Device - Max Buffer Size: [1-9][0-9]* [KMG]B",
-                           "Device - Max Work Group Size: [1-9][0-9]*", "Device - Language: OpenCL C .+"}) {
+  for (const char* line :
+       {"Device [0-9]+ - Name: .+", "Device - Type: (GPU|CPU|ACCELERATOR|CUSTOM)",
+        "Device - Max Clock Speed: [0-9]+ MHz", "Device - Compute Units: [1-9][0-9]*",
+        "Device - Local Memory: [1-9][0-9]* [KMG]B", "Device - Local Memory Is: (on chip|global memory)",
+        "Device - Constant Memory: [1-9][0-9]* [KMG]B", "Device - Global Memory: [1-9][0-9]* [KMG]B",
+        "Device - Max Buffer Size: [1-9][0-9]* [KMG]B", "Device - Max Work Group Size: [1-9][0-9]*",
+        "Device - Language: OpenCL C .+"}) {
     EXPECT_EQ(result.lines_with(fmt::format("^ {{4}}{}$", line)).size(), devices) << line << "\n" << result.text();
   }
   const auto numbers = result.captures("^ {4}Device ([0-9]+) - Name");
@@ -89,6 +91,16 @@ TEST(opencl_devices_device_report, no_limit_is_0_and_no_buffer_is_larger_than_th
   }
 }
 
+TEST(opencl_devices, says_whether_local_memory_is_ordinary_memory) {
+  const auto devices = opencl::devices();
+  for (std::size_t number = 0; number < devices.size(); ++number) {
+    cl_device_local_mem_type type = 0;
+    clGetDeviceInfo(devices[number](), CL_DEVICE_LOCAL_MEM_TYPE, sizeof type, &type, nullptr);
+    const auto result = run("opencl_devices", {"--device", std::to_string(number)});
+    EXPECT_EQ(result.has_line("    Device - Local Memory Is: global memory"), type == CL_GLOBAL) << result.text();
+  }
+}
+
 TEST(opencl_devices, a_device_that_is_not_there_is_refused) {
   const auto result = run("opencl_devices", {"--device", "63"});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
@@ -125,16 +137,18 @@ TEST(opencl_devices_device_report, has_the_devices_that_the_book_shows) {
                                 .global_bytes = 2ULL << 30,
                                 .buffer_bytes = 512 << 20,
                                 .group_size = 1024,
-                                .language = "OpenCL C 1.2 "});
+                                .language = "OpenCL C 1.2 ",
+                                .local_type = CL_LOCAL});
   EXPECT_EQ(lines[1], "Device 0 - Name: GeForce 840M");
   EXPECT_EQ(lines[2], "Device - Type: GPU");
   EXPECT_EQ(lines[3], "Device - Max Clock Speed: 1124 MHz");
   EXPECT_EQ(lines[4], "Device - Compute Units: 3");
   EXPECT_EQ(lines[5], "Device - Local Memory: 48 KB");
-  EXPECT_EQ(lines[6], "Device - Constant Memory: 64 KB");
-  EXPECT_EQ(lines[7], "Device - Global Memory: 2 GB");
-  EXPECT_EQ(lines[8], "Device - Max Buffer Size: 512 MB");
-  EXPECT_EQ(lines[9], "Device - Max Work Group Size: 1024");
+  EXPECT_EQ(lines[6], "Device - Local Memory Is: on chip");
+  EXPECT_EQ(lines[7], "Device - Constant Memory: 64 KB");
+  EXPECT_EQ(lines[8], "Device - Global Memory: 2 GB");
+  EXPECT_EQ(lines[9], "Device - Max Buffer Size: 512 MB");
+  EXPECT_EQ(lines[10], "Device - Max Work Group Size: 1024");
 }
 
 }  // namespace

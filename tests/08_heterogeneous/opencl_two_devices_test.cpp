@@ -58,19 +58,61 @@ TEST(opencl_two_devices, the_shared_job_has_the_values_of_the_host) {
     if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.text();
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    elements that differ from the host's: 0")) << result.text();
-    EXPECT_EQ(result.lines_with("^(first|second) device: .* gets [0-9]+ %$").size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^(first|second) device: .* M elements/s$").size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with(" ms$").size(), 4U) << result.text();
   }
 }
 
 TEST(opencl_two_devices, each_gets_its_share) {
   const auto result = run("opencl_two_devices", {"--elements", "200000"});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.text();
-  const auto percent = result.captures("gets ([0-9]+) %$"), speed = result.captures(" ([0-9.]+) M elements/s");
-  ASSERT_EQ(percent.size(), 2U) << result.text();
-  ASSERT_EQ(speed.size(), 2U) << result.text();
-  EXPECT_NEAR(std::stod(percent[0]) + std::stod(percent[1]), 100, 1) << result.text();
-  const double first = std::stod(speed[0]), second = std::stod(speed[1]);
-  EXPECT_NEAR(std::stod(percent[0]), 100 * first / (first + second), 2) << result.text();
+  const auto first = result.captures("in proportion +([0-9]+) \\+ "),
+             second = result.captures("in proportion .* \\+ ([0-9]+) "),
+             speed = result.captures(" ([0-9.]+) M elements/s");
+  ASSERT_TRUE(first.size() == 1 && second.size() == 1 && speed.size() == 2) << result.text();
+  EXPECT_EQ(std::stoi(first[0]) + std::stoi(second[0]), 200'000) << result.text();
+  const double a = std::stod(speed[0]), b = std::stod(speed[1]);
+  EXPECT_NEAR(std::stod(first[0]) / 200'000, a / (a + b), 0.02) << result.text();
+}
+
+TEST(opencl_two_devices, a_processor_is_divided_into_a_quarter_and_the_rest) {
+  for (const cl::Device& device : opencl::devices()) {
+    const auto units = CL_CHECK(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+    if ((CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) == 0 || units < 2) continue;
+    const auto [first, second] = two_devices(device, device);
+    const auto of_first = CL_CHECK(first.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+    EXPECT_EQ(of_first, std::max(units / 4, 1U));
+    EXPECT_EQ(of_first + CL_CHECK(second.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()), units);
+  }
+}
+
+// Whether both are really at work at once: the time of the two parts together is below that of one after the other.
+TEST(opencl_two_devices_timing, two_equal_devices_are_faster_than_one) {
+  const auto device = opencl::devices().empty() ? std::nullopt : std::optional(opencl::devices().back());
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  const auto units = CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+  if ((CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) == 0 || units < 2)
+    GTEST_SKIP() << "no processor";
+  const auto [a, b] = two_devices(*device, *device);
+  constexpr std::size_t elements = 200'000;
+  std::vector<float> values(elements);
+  Worker first(a, elements, 500), second(b, elements, 500);
+  first.speed(elements / 2);
+  second.speed(elements / 2);
+  const auto seconds = [&](bool in_turn) {
+    double shortest = 1e9;
+    for (int run = 0; run < 5; ++run) {
+      const cookbook::Stopwatch watch;
+      first.start(0, elements / 2);
+      if (in_turn) first.fetch(values.data());
+      second.start(elements / 2, elements / 2);
+      if (!in_turn) first.fetch(values.data());
+      second.fetch(values.data() + elements / 2);
+      shortest = std::min(shortest, watch.seconds());
+    }
+    return shortest;
+  };
+  EXPECT_LT(seconds(false), 0.85 * seconds(true));
 }
 
 TEST(opencl_two_devices, without_a_device_it_is_skipped_with_a_reason) {

@@ -68,10 +68,14 @@ Vector numbers(std::size_t count, int factor) {
 }
 
 TEST(opencl_vector_sum, prints_what_it_has_done) {
-  const auto result = run("opencl_vector_sum");
+  const auto result = run("opencl_vector_sum", {"--count", "100"});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("128 work-items in groups of 64 for 100 elements")) << result.text();
+  EXPECT_EQ(
+      result.lines_with("^(vectors to the device|kernel|sums to the host|one thread of the host).* ms .* ms$").size(),
+      4U)
+      << result.text();
   EXPECT_TRUE(result.has_line("ok    every sum is the one that the host computes: yes")) << result.text();
   EXPECT_TRUE(result.has_line("ok    the element behind the last, which no work-item may write: -1")) << result.text();
   EXPECT_TRUE(result.has_line("ok    100 work-items in groups of 7: CL_INVALID_WORK_GROUP_SIZE")) << result.text();
@@ -206,8 +210,8 @@ TEST(opencl_vector_sum, is_clean_under_oclgrind) {
   if (access(oclgrind.c_str(), X_OK) != 0)
     GTEST_SKIP() << "no oclgrind; scripts/setup --with-test-dependencies installs it";
   for (const std::string group : {"25", "64"}) {
-    const auto result = run(
-        oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_vector_sum", "--group", group});
+    const auto result = run(oclgrind, {"--data-races", "--uninitialized", "--check-api", bin() + "/opencl_vector_sum",
+                                       "--count", "100", "--group", group});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("^Oclgrind").size(), 1U) << result.text();
     // The groups of 7 are the only error, and meant. A fault of a kernel would be told in lines of its own.

@@ -39,13 +39,13 @@ class RobustServer {
   asio::awaitable<void> stop(std::chrono::milliseconds grace) {
     stopping_ = true;
     acceptor_.close();
+    quarter_.cancel();  // from now on `grace` limits what a client may take
     for (Client& client : clients_) {
       if (client.reading) client.socket.cancel();  // no answer is under way: its coroutine goes on to the farewell
     }
     all_gone_.expires_after(grace);
     if (!clients_.empty()) co_await all_gone_.async_wait(with_error);
     for (Client& client : clients_) client.socket.close();
-    quarter_.cancel();  // nobody is left whom the timer could close
   }
 
   tcp::endpoint endpoint() const { return acceptor_.local_endpoint(); }

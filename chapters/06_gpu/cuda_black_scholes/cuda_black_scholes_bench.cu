@@ -15,12 +15,13 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cuda_black_scholes_bench.hpp"
+#include "layouts.cuh"
 
 namespace {
 
 constexpr int block_size = 256;
 
-/// One option per thread, with the function of the recipe.
+/// Columns of any type, one option per thread, with the function of the recipe.
 template <typename Real>
 __global__ void one_each(Columns<Real> options, Real* calls, Real* puts) {
   const std::size_t i = std::size_t{blockIdx.x} * block_size + threadIdx.x;
@@ -64,6 +65,28 @@ __global__ void four_each(Columns<float> options, float* calls, float* puts) {
   fast_price(stock.w, strike.w, years.w, call.w, put.w);
   __stcs(reinterpret_cast<float4*>(calls) + i, call);
   __stcs(reinterpret_cast<float4*>(puts) + i, put);
+}
+
+/// The limit: the same loads and stores, and next to nothing in between.
+__global__ void only_move(Columns<float> options, float* calls, float* puts) {
+  const std::size_t i = std::size_t{blockIdx.x} * block_size + threadIdx.x;
+  if (i >= options.count / 4) return;
+  const float4 stock = __ldcg(reinterpret_cast<const float4*>(options.stock) + i);
+  const float4 strike = __ldcg(reinterpret_cast<const float4*>(options.strike) + i);
+  const float4 years = __ldcg(reinterpret_cast<const float4*>(options.years) + i);
+  __stcs(reinterpret_cast<float4*>(calls) + i,
+         make_float4(stock.x + years.x, stock.y + years.y, stock.z + years.z, stock.w + years.w));
+  __stcs(reinterpret_cast<float4*>(puts) + i, strike);
+}
+
+/// Makes an array of structs of the columns.
+template <typename Struct>
+__global__ void gather(Columns<float> columns, Struct* options) {
+  const std::size_t i = std::size_t{blockIdx.x} * block_size + threadIdx.x;
+  if (i >= columns.count) return;
+  options[i].stock = columns.stock[i];
+  options[i].strike = columns.strike[i];
+  options[i].years = columns.years[i];
 }
 
 /// Random numbers from `lowest` to `highest`.
@@ -113,7 +136,7 @@ int main(int argc, char** argv) {
   std::size_t count = 1 << 26;
   int rounds = 21;
   cookbook::Options options("Measure the pricing of options");
-  options.add("options", count, "options, rounded up to a multiple of 4", 4, 1 << 30);
+  options.add("options", count, "options, rounded up to a multiple of 4", 4, 1 << 28);
   options.add("rounds", rounds, "measurements of each row", 1, 1001);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
@@ -128,17 +151,36 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
   };
   const auto in_float = [&] {
-    one_each<<<floats.blocks(), block_size>>>(floats.options(), floats.calls.data(), floats.puts.data());
+    price_columns<<<floats.blocks(), block_size>>>(floats.stock.data(), floats.strike.data(), floats.years.data(),
+                                                   floats.calls.data(), floats.puts.data(), static_cast<int>(count));
     CUDA_CHECK(cudaGetLastError());
   };
   const auto by_fours = [&] {
     four_each<<<floats.blocks(4), block_size>>>(floats.options(), floats.calls.data(), floats.puts.data());
     CUDA_CHECK(cudaGetLastError());
   };
-  const auto copy = [&] {
-    CUDA_CHECK(
-        cudaMemcpyAsync(floats.calls.data(), floats.stock.data(), count * sizeof(float), cudaMemcpyDeviceToDevice));
+  const auto move = [&] {
+    only_move<<<floats.blocks(4), block_size>>>(floats.options(), floats.calls.data(), floats.puts.data());
+    CUDA_CHECK(cudaGetLastError());
   };
+  const auto as_structs = [&]<typename Struct>(const gpu::DeviceArray<Struct>& options) {
+    return [&] {
+      price_structs<<<floats.blocks(), block_size>>>(options.data(), floats.calls.data(), floats.puts.data(),
+                                                     static_cast<int>(count));
+      CUDA_CHECK(cudaGetLastError());
+    };
+  };
+  gpu::DeviceArray<Option<float>> of_12(count);
+  gpu::DeviceArray<Record<5>> of_32(count);
+  gpu::DeviceArray<Record<13>> of_64(count);
+  const auto fill_structs = [&](auto& options) {
+    options.poison();
+    gather<<<floats.blocks(), block_size>>>(floats.options(), options.data());
+    CUDA_CHECK(cudaGetLastError());
+  };
+  fill_structs(of_12);
+  fill_structs(of_32);
+  fill_structs(of_64);
 
   // The same options are priced in double precision on the processor, the first four million of them.
   const std::vector<double> stock = doubles.stock.to_host(), strike = doubles.strike.to_host();
@@ -156,23 +198,28 @@ int main(int argc, char** argv) {
     checks.within(what + ", largest error of a put", largest_difference(data.puts.to_host(), puts), 0.0, tolerance);
   };
   check("double", doubles, in_double, 1e-12);
-  check("float", floats, in_float, 2e-4);
-  check("float, four per thread, fast functions", floats, by_fours, 2e-4);
+  check("columns", floats, in_float, 2e-4);
+  check("structs of 12 bytes", floats, as_structs(of_12), 2e-4);
+  check("structs of 32 bytes", floats, as_structs(of_32), 2e-4);
+  check("structs of 64 bytes", floats, as_structs(of_64), 2e-4);
+  check("columns, four per thread, fast functions", floats, by_fours, 2e-4);
 
   const double amount = static_cast<double>(count), host_amount = static_cast<double>(host_count);
   cookbook::Figures figures(fmt::format("{} options; in double precision {}", count, host_count),
                             cookbook::rate("G options/s", 1e9),
                             fmt::format("{}; {}", gpu::device(), cookbook::machine()));
-  // An option is 20 bytes in single precision, read or written once. A copy reads and writes four bytes per number.
   figures.measure(
-      {gpu::timed_row("copy of 20 bytes per option", amount * 8 / 20, copy),
-       gpu::timed_row("device, float, four per thread", amount, by_fours),
-       gpu::timed_row("device, float, as in the recipe", amount, in_float),
-       gpu::timed_row("device, double, as in the recipe", host_amount, in_double),
+      {gpu::timed_row("the loads and stores alone", amount, move),
+       gpu::timed_row("columns, four per thread, fast functions", amount, by_fours),
+       gpu::timed_row("columns", amount, in_float),
+       gpu::timed_row("structs of 12 bytes", amount, as_structs(of_12)),
+       gpu::timed_row("structs of 32 bytes", amount, as_structs(of_32)),
+       gpu::timed_row("structs of 64 bytes", amount, as_structs(of_64)),
+       gpu::timed_row("columns, double", host_amount, in_double),
        {"oneTBB, double, all cores", host_amount, [&] { price_by_tbb(on_host, calls.data(), puts.data(), threads); }},
        {"oneTBB, double, one core", host_amount, [&] { price_by_tbb(on_host, calls.data(), puts.data(), 1); }}},
       rounds);
-  figures.percent_of("copy of 20 bytes per option", "copy");
+  figures.percent_of("the loads and stores alone", "limit");
   figures.speedup_over("oneTBB, double, all cores", "oneTBB");
   figures.print(checks);
   return checks.exit_code();

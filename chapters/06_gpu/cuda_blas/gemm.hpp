@@ -14,6 +14,13 @@ struct Matrix {
   std::vector<double> values;
 };
 
+/// A matrix in the device's memory, row by row.
+template <typename T>
+struct OnDevice {
+  int rows, columns;
+  T* values;
+};
+
 /// A session with cuBLAS.
 class Blas {
  public:
@@ -22,21 +29,28 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  /// c = alpha * a * b + beta * c. Throws std::invalid_argument if the sizes do not fit together.
-  void multiply(double alpha, const Matrix& a, const Matrix& b, double beta, Matrix& c) {
+  /// Queues c = alpha * a * b + beta * c on the default stream. Throws std::invalid_argument if the sizes do not fit
+  /// together.
+  void multiply(double alpha, OnDevice<const double> a, OnDevice<const double> b, double beta, OnDevice<double> c) {
     if (a.columns != b.rows || c.rows != a.rows || c.columns != b.columns) {
       throw std::invalid_argument("multiply: the sizes of the matrices do not fit together");
     }
-    const gpu::DeviceArray<double> device_a(a.values), device_b(b.values);
-    gpu::DeviceArray<double> device_c(c.values);
     // cuBLAS reads a matrix column by column, so that it takes each of ours for its transpose. The transpose of a * b
     // is (transpose of b) * (transpose of a): with the two exchanged, it computes the transpose of what we want, which
     // is what we want as soon as we read it row by row.
-    CUBLAS_CHECK(cublasDgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N,    // no matrix is transposed
-                             c.columns, c.rows, a.columns,         // the sizes
-                             &alpha, device_b.data(), b.columns,   // the first factor
-                             device_a.data(), a.columns,           // the second factor
-                             &beta, device_c.data(), c.columns));  // the result
+    CUBLAS_CHECK(cublasDgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N,  // no matrix is transposed
+                             c.columns, c.rows, a.columns,       // the sizes
+                             &alpha, b.values, b.columns,        // the first factor
+                             a.values, a.columns,                // the second factor
+                             &beta, c.values, c.columns));       // the result
+  }
+
+  /// The same for matrices on the host: copies them to the device, and the result back.
+  void multiply(double alpha, const Matrix& a, const Matrix& b, double beta, Matrix& c) {
+    const gpu::DeviceArray<double> device_a(a.values), device_b(b.values);
+    gpu::DeviceArray<double> device_c(c.values);
+    multiply(alpha, {a.rows, a.columns, device_a.data()}, {b.rows, b.columns, device_b.data()}, beta,
+             {c.rows, c.columns, device_c.data()});
     c.values = device_c.to_host();
   }
 
@@ -44,14 +58,15 @@ class Blas {
   cublasHandle_t handle_ = nullptr;
 };
 
-/// The same on the processor, as the definition has it.
+/// The same on the processor. The loop over k is in the middle, so that the innermost one goes along the rows of b and
+/// c.
 inline void multiply_on_host(double alpha, const Matrix& a, const Matrix& b, double beta, Matrix& c) {
   for (int i = 0; i < c.rows; ++i) {
-    for (int j = 0; j < c.columns; ++j) {
-      double sum = 0;
-      for (int k = 0; k < a.columns; ++k) sum += a.values[i * a.columns + k] * b.values[k * b.columns + j];
-      double& element = c.values[i * c.columns + j];
-      element = alpha * sum + (beta == 0 ? 0 : beta * element);  // with beta = 0 the old value does not matter
+    double* row = c.values.data() + i * c.columns;
+    for (int j = 0; j < c.columns; ++j) row[j] = beta == 0 ? 0 : beta * row[j];  // with beta = 0 it may be no number
+    for (int k = 0; k < a.columns; ++k) {
+      const double factor = alpha * a.values[i * a.columns + k];
+      for (int j = 0; j < c.columns; ++j) row[j] += factor * b.values[k * b.columns + j];
     }
   }
 }

@@ -43,7 +43,7 @@ __global__ void evaluate(Operand expression, float* result, std::size_t count) {
   if (i < count) result[i] = expression[i];
 }
 
-/// Numbers on the device. An Array cannot be copied.
+/// Numbers on the device. An Array can be moved, which leaves an empty one behind, but not copied.
 class Array {
  public:
   inline static int kernels = 0;  ///< started so far by all arrays
@@ -58,6 +58,13 @@ class Array {
   template <typename... Parts>
   Array(const Expression<Parts...>& expression) : Array(expression.size) {
     *this = expression;
+  }
+
+  Array(Array&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
+  Array& operator=(Array&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(size_, other.size_);
+    return *this;
   }
 
   /// Overwrites the elements; the array may be part of the expression. Throws std::invalid_argument for another size.
@@ -75,6 +82,7 @@ class Array {
   std::vector<float> get() const {
     ++copies;
     std::vector<float> host(size_);
+    if (size_ == 0) return host;
     CUDA_CHECK(cudaMemcpy(host.data(), memory_.data(), size_ * sizeof(float), cudaMemcpyDeviceToHost));
     return host;
   }

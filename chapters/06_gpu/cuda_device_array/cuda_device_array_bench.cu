@@ -147,6 +147,17 @@ int main(int argc, char** argv) {
     rows.push_back(gpu::timed_row(name, 3 * bytes, work));  // what the job needs: a and b read, c written
   }
 
+  // One of the products alone, which reads one array and writes one: how fast are the parts of "an array per operator"?
+  rows.push_back(gpu::timed_row("2 * a alone, one element per thread", 2 * bytes, [&] {
+    evaluate<<<blocks_for(count), 256>>>(combine<Times>(Number{2}, x), t.data(), count);
+    CUDA_CHECK(cudaGetLastError());
+  }));
+  rows.push_back(gpu::timed_row("2 * a alone, four elements per thread", 2 * bytes, [&] {
+    evaluate_fours<<<blocks_for((count + 3) / 4, 768), 768>>>(
+        Expression<Times, Number, AlignedElements>{Number{2}, {a.data()}, count}, t.data(), count);
+    CUDA_CHECK(cudaGetLastError());
+  }));
+
   cookbook::Figures figures(fmt::format("2 * a + 5 * b, {} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy");
   figures.speedup_over(library, library.ends_with("DeviceTransform") ? "CUB" : "Thrust");

@@ -2,12 +2,13 @@
 //
 // Asks every GPU for its name, its compute capability and its memory, and for the figures behind its speed: how many
 // multiprocessors it has, how wide its memory bus is, how fast the clocks run. From these follow the threads that the
-// GPU holds at once, the operations per second and the bytes per second. All three are upper limits; the last two are
-// never quite reached. These two are first checked for a GPU whose data sheet is known; this part needs no GPU.
+// GPU holds at once, the operations per second and the bytes per second. The program also measures what the GPU reaches
+// of the last two. The formulas are first checked for a GPU whose data sheet is known; this part needs no GPU.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_devices/cuda_devices.cu common/cookbook/*.cpp -lfmt -o cuda_devices
 // Run:     cuda_devices
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -18,6 +19,51 @@
 #include "device_facts.hpp"
 
 namespace {
+
+/// Multiplies and adds, in eight chains: an instruction need not wait for the one before it.
+__global__ void multiply_and_add(float* results, int rounds, float factor) {
+  float x[8];
+  for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(threadIdx.x + k);
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) x[k] = x[k] * factor + 1;
+  }
+  float sum = 0;
+  for (const float value : x) sum += value;
+  results[blockIdx.x * blockDim.x + threadIdx.x] = sum;  // so that the compiler keeps the work
+}
+
+/// How much of `work` per second the current device does, in the fastest of five runs of `start()`.
+template <typename Start>
+double per_second(double work, Start start) {
+  gpu::EventTimer timer;
+  double seconds = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    timer.start();
+    start();
+    CUDA_CHECK(cudaGetLastError());
+    seconds = std::min(seconds, timer.stop());
+  }
+  return work / seconds;
+}
+
+/// The float operations per second that multiply_and_add() reaches.
+double reached_arithmetic() {
+  constexpr int threads = 256, rounds = 20'000;
+  const int blocks = 4 * gpu::resident_blocks(multiply_and_add, threads);
+  gpu::DeviceArray<float> results(std::size_t(blocks) * threads);
+  return per_second(1.0 * blocks * threads * rounds * 8 * 2,
+                    [&] { multiply_and_add<<<blocks, threads>>>(results.data(), rounds, 0.5F); });
+}
+
+/// The bytes per second that a copy within the device's memory reads and writes.
+double reached_bandwidth() {
+  const gpu::DeviceArray<float> from(1 << 27);  // 512 MiB, more than any cache holds
+  gpu::DeviceArray<float> to(from.size());
+  const std::size_t bytes = from.size() * sizeof(float);
+  return per_second(2.0 * bytes,
+                    [&] { CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice)); });
+}
 
 /// The name of the error that CUDA returns for a device that does not exist.
 std::string error_for(int device) {
@@ -53,6 +99,9 @@ int main(int argc, char** argv) {
   cookbook::println("{} device(s) found.", count);
   for (int device = 0; device < count; ++device) {
     for (const std::string& line : report(device, facts_of(device))) cookbook::println("{}", line);
+    CUDA_CHECK(cudaSetDevice(device));
+    cookbook::println("Reached: {:.1f} TFLOP/s by multiplying and adding", reached_arithmetic() / 1e12);
+    cookbook::println("Reached: {:.0f} GB/s by a copy, read and written", reached_bandwidth() / 1e9);
   }
 
   checks.equal("error for a device number that is too large", error_for(count), "cudaErrorInvalidDevice");

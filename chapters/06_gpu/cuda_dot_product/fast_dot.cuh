@@ -15,6 +15,7 @@ __device__ inline float dot_of_four(float4 a, float4 b) { return a.x * b.x + a.y
 
 __global__ void __launch_bounds__(threads, grid_sum::blocks_per_multiprocessor)
     dot(const float* x, const float* y, std::size_t count, grid_sum::Memory memory) {
+  const unsigned place = grid_sum::place_in_order(memory);
   const auto* x4 = reinterpret_cast<const float4*>(x);
   const auto* y4 = reinterpret_cast<const float4*>(y);
   const unsigned fours = static_cast<unsigned>(count / 4), stride = gridDim.x * threads * in_flight;
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(threads, grid_sum::blocks_per_multiprocessor)
   for (; i < fours; i += threads) mine += dot_of_four(x4[i], y4[i]);  // an incomplete turn, of one block at most
   const std::size_t rest = std::size_t{fours} * 4 + threadIdx.x;      // up to three elements after the last four
   if (blockIdx.x == 0 && rest < count) mine += x[rest] * y[rest];
-  grid_sum::add_up(mine, memory);
+  grid_sum::add_up(mine, place, memory);
 }
 
 }  // namespace detail

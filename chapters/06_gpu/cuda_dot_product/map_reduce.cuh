@@ -31,14 +31,22 @@ struct Element {
   __device__ Value operator()(int i) const { return values[i]; }
 };
 
-/// reduce(... reduce(map(0), map(1)) ..., map(count - 1)), in any order. `reduce` has to be associative and
+/// Queues reduce(... reduce(map(0), map(1)) ..., map(count - 1)), in any order: one launch for all indices, and one
+/// block for the results of the blocks. `of_block` has room for one value per block. `reduce` has to be associative and
 /// commutative, and reduce(neutral, a) has to be a. The result of no values is `neutral`.
+template <typename Value, typename Map, typename Reduce>
+void start_map_reduce(int count, Map map, Reduce reduce, Value neutral, int blocks, int threads, Value* of_block,
+                      Value* result) {
+  map_and_reduce<<<blocks, threads>>>(count, map, reduce, neutral, of_block);
+  CUDA_CHECK(cudaGetLastError());
+  map_and_reduce<<<1, threads>>>(blocks, Element<Value>{of_block}, reduce, neutral, result);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// The same with memory of its own; returns the result.
 template <typename Value, typename Map, typename Reduce>
 Value map_reduce(int count, Map map, Reduce reduce, Value neutral, int blocks, int threads) {
   gpu::DeviceArray<Value> of_block(blocks), result(1);
-  map_and_reduce<<<blocks, threads>>>(count, map, reduce, neutral, of_block.data());
-  CUDA_CHECK(cudaGetLastError());
-  map_and_reduce<<<1, threads>>>(blocks, Element<Value>{of_block.data()}, reduce, neutral, result.data());
-  CUDA_CHECK(cudaGetLastError());
+  start_map_reduce(count, map, reduce, neutral, blocks, threads, of_block.data(), result.data());
   return result.to_host().front();
 }

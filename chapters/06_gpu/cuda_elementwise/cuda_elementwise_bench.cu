@@ -90,6 +90,10 @@ int main(int argc, char** argv) {
                                     4);
   const Elementwise<float, const float*, float*> times({"a", "x", "result"}, "result[i] = a * x[i]");
   const Elementwise<const float*, const float*, float*> plus({"x", "y", "result"}, "result[i] = x[i] + y[i]");
+  const Elementwise<float, const float*, float*> times_four(
+      text_of_fours<float, const float*, float*>({"a", "x", "result"}, "result[i] = a * x[i]"), 4);
+  const Elementwise<const float*, const float*, float*> plus_four(
+      text_of_fours<const float*, const float*, float*>({"x", "y", "result"}, "result[i] = x[i] + y[i]"), 4);
 
   std::vector<std::pair<std::string, std::function<void()>>> ways = {
       {"three kernels, an operation each",
@@ -97,6 +101,12 @@ int main(int argc, char** argv) {
          times(count, 2, x.data(), t.data());
          times(count, 5, y.data(), u.data());
          plus(count, t.data(), u.data(), c.data());
+       }},
+      {"three kernels, four elements per thread",
+       [&] {
+         times_four(count, 2, x.data(), t.data());
+         times_four(count, 5, y.data(), u.data());
+         plus_four(count, t.data(), u.data(), c.data());
        }},
       {"one element per thread", [&] { one_each(count, 2, x.data(), 5, y.data(), c.data()); }},
       {"four elements per thread", [&] { four_each(count, 2, x.data(), 5, y.data(), c.data()); }},

@@ -32,14 +32,19 @@ inline Picture rings(int rows, int columns) {
   return picture;
 }
 
-/// Each pixel becomes the sum of its neighbours, weighted by the filter (convolution). Outside of the picture is black.
-inline Picture filtered_directly(const Picture& picture) {
+/// Each pixel becomes the sum of its neighbours, weighted by the filter (convolution). Outside of the picture is black;
+/// or, if `circular`, the opposite edge follows.
+inline Picture filtered_directly(const Picture& picture, bool circular = false) {
   Picture result{picture.rows, picture.columns};
   for (int row = 0; row < picture.rows; ++row) {
     for (int column = 0; column < picture.columns; ++column) {
       for (int j = 0; j < filter_size; ++j) {
         for (int i = 0; i < filter_size; ++i) {
-          const int y = row + reach - j, x = column + reach - i;
+          int y = row + reach - j, x = column + reach - i;
+          if (circular) {
+            y = (y + picture.rows) % picture.rows;
+            x = (x + picture.columns) % picture.columns;
+          }
           if (y < 0 || y >= picture.rows || x < 0 || x >= picture.columns) continue;
           result.at(row, column) += filter[j][i] * picture.at(y, x);
         }

@@ -1,30 +1,64 @@
-// Many small products in one launch
+// Many small products: what should one thread do?
 //
 // The product of two matrices is written once, for one pair. Its layout (m,n),(n,p)->(m,p) names the sizes of the
 // inputs and of the result. From it follow the shape of the result, and which inputs do not fit. An input with one size
-// more is a batch: the host multiplies its pairs one after the other, the device has one thread per pair. One matrix
-// beside a batch takes part in every product.
+// more is a batch; one matrix beside a batch takes part in every product. The program multiplies a batch by a loop on
+// the processor, by a launch for each pair, by one launch with a thread per pair, and by one with a thread per element
+// of the results, and prints how many products per second each makes.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_generalised_product/cuda_generalised_product.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_generalised_product/cuda_generalised_product.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product
 // Run:     cuda_generalised_product [--pairs N] [--rows N]
 
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 #include "pairs.cuh"
 
 namespace {
 
-Numbers multiply_on_device(const Numbers& a, const Numbers& b) {
+using InputBatch = Batch<const long long>;
+using ResultBatch = Batch<long long>;
+constexpr std::size_t block_size = 128;
+
+unsigned blocks_for(std::size_t threads) { return static_cast<unsigned>((threads + block_size - 1) / block_size); }
+
+/// A launch for each pair, with one thread.
+void launch_each(InputBatch a, InputBatch b, ResultBatch c) {
+  for (std::size_t i = 0; i < c.count; ++i) {
+    multiply_pairs<<<1, 1>>>({a[i], 1, 0}, {b[i], 1, 0}, {c[i], 1, 0});
+    CUDA_CHECK(cudaGetLastError());
+  }
+}
+
+void thread_per_pair(InputBatch a, InputBatch b, ResultBatch c) {
+  multiply_pairs<<<blocks_for(c.count), block_size>>>(a, b, c);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void thread_per_element(InputBatch a, InputBatch b, ResultBatch c) {
+  multiply_elements<<<blocks_for(c.count * c.base.rows * c.base.columns), block_size>>>(a, b, c);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void print(const std::string& what, std::size_t products, double seconds) {
+  cookbook::println("{:<38}{:9.2f} M products/s", what, static_cast<double>(products) / seconds * 1e-6);
+}
+
+/// Runs the way on the device, prints the speed of the fastest of `runs` if `what` is not empty, and returns the
+/// products.
+template <typename Way>
+Numbers multiply_on_device(const std::string& what, Way way, const Numbers& a, const Numbers& b, int runs = 5) {
   const Shape shape = product_layout.result({a.shape, b.shape});
   const gpu::DeviceArray<long long> device_a(a.values), device_b(b.values);
   gpu::DeviceArray<long long> products(elements(shape));
   products.poison();
   const auto c = batch(products.data(), shape);
-  const unsigned threads = 128, blocks = static_cast<unsigned>((c.count + threads - 1) / threads);
-  multiply_pairs<<<blocks, threads>>>(batch(device_a.data(), a.shape), batch(device_b.data(), b.shape), c);
-  CUDA_CHECK(cudaGetLastError());
+  const double seconds =
+      fastest([&] { way(batch(device_a.data(), a.shape), batch(device_b.data(), b.shape), c); }, runs);
+  if (!what.empty()) print(what, c.count, seconds);
   return {shape, products.to_host()};
 }
 
@@ -40,7 +74,7 @@ std::string outcome(const Shape& a, const Shape& b) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t pairs = 1000, rows = 4;
+  std::size_t pairs = 100'000, rows = 4;
   cookbook::Options options("Multiply many small matrices in one launch");
   options.add("pairs", pairs, "pairs of matrices", 1, 1'000'000);
   options.add("rows", rows, "rows of the left matrices; they have 10 columns", 1, 100);
@@ -48,20 +82,24 @@ int main(int argc, char** argv) {
 
   const Numbers a = random_numbers({pairs, rows, 10}, 1), b = random_numbers({pairs, 10, 10}, 2);
   const Numbers one_b = random_numbers({10, 10}, 3);
-  Numbers identity{{10, 10}, std::vector<long long>(100)};
-  for (std::size_t i = 0; i < 10; ++i) identity.values[10 * i + i] = 1;
-  const std::string expected = fmt::format("({},{},10)", pairs, rows);
+  for (const Shape& right : {b.shape, one_b.shape, Shape{9, 10}, Shape{pairs + 1, 10, 10}}) {
+    cookbook::println("({}) and ({}): {}", fmt::join(a.shape, ","), fmt::join(right, ","), outcome(a.shape, right));
+  }
+  const cookbook::Stopwatch watch;
+  const Numbers expected = multiply_on_host(a, b);
+  print("the processor, a loop", pairs, watch.seconds());
 
   cookbook::Checks checks;
-  checks.equal(expected + " and a batch of (10,10) give", outcome(a.shape, b.shape), expected);
-  checks.equal(expected + " and one matrix (10,10) give", outcome(a.shape, one_b.shape), expected);
-  checks.equal(expected + " and one matrix (9,10) do not fit", outcome(a.shape, {9, 10}), "n is 10 and 9");
-  checks.equal(expected + " and a larger batch do not fit", outcome(a.shape, {pairs + 1, 10, 10}),
-               fmt::format("loop is {} and {}", pairs, pairs + 1));
+  checks.equal("shape of the products", expected.shape, Shape{pairs, rows, 10});
   if (!gpu::device_found()) return gpu::without_device(checks);
 
-  checks.that("the device's products are the host's", multiply_on_device(a, b).values == multiply_on_host(a, b).values);
-  checks.that("with one matrix for all, too", multiply_on_device(a, one_b).values == multiply_on_host(a, one_b).values);
-  checks.that("a product with the identity is the left matrix", multiply_on_device(a, identity).values == a.values);
+  int wrong = 0;
+  wrong += multiply_on_device("the GPU, a launch per pair", launch_each, a, b, 1).values != expected.values;
+  wrong += multiply_on_device("the GPU, a thread per pair", thread_per_pair, a, b).values != expected.values;
+  wrong += multiply_on_device("the GPU, a thread per element", thread_per_element, a, b).values != expected.values;
+  const Numbers expected_by_one = multiply_on_host(a, one_b);  // one matrix for all pairs
+  wrong += multiply_on_device("", thread_per_pair, a, one_b).values != expected_by_one.values;
+  wrong += multiply_on_device("", thread_per_element, a, one_b).values != expected_by_one.values;
+  checks.equal("batches with a wrong product", wrong, 0);
   return checks.exit_code();
 }

@@ -1,4 +1,4 @@
-/// The kernel that multiplies a batch of pairs, and numbers to multiply.
+/// The kernels that multiply a batch of pairs, and numbers to multiply.
 #pragma once
 
 #include "batch.hpp"
@@ -8,6 +8,20 @@
 __global__ void multiply_pairs(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < c.count) multiply(a[i], b[i], c[i]);
+}
+
+/// One thread per element of the result: neighbouring threads write neighbouring elements, and read the same row of the
+/// left matrix and neighbouring elements of the right one.
+template <typename T>
+__global__ void multiply_elements(Batch<const T> a, Batch<const T> b, Batch<T> c) {
+  const std::size_t element = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t columns = c.base.columns, i = element / (c.base.rows * columns);
+  if (i >= c.count) return;
+  const std::size_t row = element / columns % c.base.rows, column = element % columns;
+  const Matrix<const T> left = a[i], right = b[i];
+  T sum = 0;
+  for (std::size_t k = 0; k < left.columns; ++k) sum += left(row, k) * right(k, column);
+  c[i](row, column) = sum;
 }
 
 /// Random integers from 0 to 9, the same ones for the same seed.

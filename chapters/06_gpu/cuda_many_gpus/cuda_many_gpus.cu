@@ -1,38 +1,47 @@
 // Sum over several GPUs
 //
 // Each worker has an array on a GPU, and at the end all of them have the sum of all arrays (an all-reduce), as it is
-// needed after each step of a simulation or of a training on several GPUs. The workers form a ring, and each gets one
-// part after the other from its left neighbour, by copies from device to device. Several workers can share a device, so
-// the program runs with one GPU, too.
+// needed after each step of a simulation or of a training on several GPUs. The naive form sends all arrays to worker 0
+// and the sum back; in the other one the workers form a ring, and each gets one part after the other from its left
+// neighbour. The program shows how much the busiest worker receives in each. Several workers can share a device.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus
 // Run:     cuda_many_gpus [--workers N] [--count N]
 
+#include <algorithm>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
 #include "ring.cuh"
 
 namespace {
 
-__global__ void fill(float* data, std::size_t count, unsigned seed) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) data[i] = gpu::random_number(seed, static_cast<unsigned>(i));
+/// The naive form: worker 0 receives all arrays and adds them up, and then each of the others receives the sum.
+void all_reduce_by_the_first(Workers& workers) {
+  Worker& first = workers[0];
+  const std::size_t count = first.data.size();
+  use_device(first.device);
+  for (std::size_t i = 1; i < workers.size(); ++i) {
+    receive(first, first.received.data(), workers[i], 0, count);
+    add<<<static_cast<unsigned>((count + 255) / 256), 256, 0, first.stream>>>(first.data.data(), first.received.data(),
+                                                                              count);
+    CUDA_CHECK(cudaGetLastError());
+  }
+  CUDA_CHECK(cudaEventRecord(first.step_done[0], first.stream));
+  for (std::size_t i = 1; i < workers.size(); ++i) {
+    use_device(workers[i].device);
+    CUDA_CHECK(cudaStreamWaitEvent(workers[i].stream, first.step_done[0]));
+    receive(workers[i], workers[i].data.data(), first, 0, count);
+  }
 }
 
-/// The sums as the ring adds them: chunk c begins with the numbers of worker c, and the next workers add theirs.
-std::vector<float> sums_on_host(int workers, std::size_t count) {
-  std::vector<float> sums;
-  for (int chunk = 0; chunk < workers; ++chunk) {
-    for (std::size_t i = count * chunk / workers; i < count * (chunk + 1) / workers; ++i) {
-      float sum = gpu::random_number(chunk, static_cast<unsigned>(i));
-      for (int k = 1; k < workers; ++k) sum += gpu::random_number((chunk + k) % workers, static_cast<unsigned>(i));
-      sums.push_back(sum);
-    }
-  }
-  return sums;
+/// The sum of the numbers with this index, added in the order of the workers, from worker `begin` on.
+float sum_on_host(int workers, int begin, std::size_t index) {
+  float sum = gpu::random_number(begin, static_cast<unsigned>(index));
+  for (int k = 1; k < workers; ++k) sum += gpu::random_number((begin + k) % workers, static_cast<unsigned>(index));
+  return sum;
 }
 
 }  // namespace
@@ -52,25 +61,43 @@ int main(int argc, char** argv) {
   Workers workers = make_workers(worker_count, devices, count);
   cookbook::println("{} workers, devices: {}", worker_count, devices);
 
-  for (int i = 0; i < worker_count; ++i) {
-    use_device(workers[i].device);
-    fill<<<static_cast<unsigned>((count + 255) / 256), 256, 0, workers[i].stream>>>(workers[i].data.data(), count, i);
-    CUDA_CHECK(cudaGetLastError());
+  // The naive form adds the arrays in the order of the workers. Along the ring, chunk c begins with worker c.
+  std::vector<float> in_order(count), along_ring(count);
+  for (int chunk = 0; chunk < worker_count; ++chunk) {
+    for (std::size_t i = count * chunk / worker_count; i < count * (chunk + 1) / worker_count; ++i) {
+      in_order[i] = sum_on_host(worker_count, 0, i);
+      along_ring[i] = sum_on_host(worker_count, chunk, i);
+    }
   }
-  synchronize(workers);  // a neighbour reads the data, and no event tells it that they are ready
-  ring_all_reduce(workers);
-  synchronize(workers);
 
-  const std::vector<float> expected = sums_on_host(worker_count, count);
-  int right = 0, same = 0;
-  const std::vector<float> of_first = workers[0].data.to_host();
-  for (const Worker& worker : workers) {
-    const std::vector<float> sums = worker.data.to_host();
-    right += sums == expected;
-    same += sums == of_first;
-  }
+  int right = 0;
+  const auto run = [&](const char* name, auto all_reduce, const std::vector<float>& expected) {
+    double seconds = 1e9;
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < worker_count; ++i) {
+        use_device(workers[i].device);
+        workers[i].bytes_received = 0;
+        workers[i].received.poison();
+        gpu::fill_random(workers[i].data, i);
+        CUDA_CHECK(cudaDeviceSynchronize());
+      }
+      const cookbook::Stopwatch watch;
+      all_reduce(workers);
+      synchronize(workers);
+      seconds = std::min(seconds, watch.seconds());
+    }
+    std::size_t most = 0;
+    for (const Worker& worker : workers) {
+      most = std::max(most, worker.bytes_received);
+      right += worker.data.to_host() == expected;
+    }
+    cookbook::println("{:<20} the busiest worker receives {:5.2f} arrays {:8.0f} us", name,
+                      static_cast<double>(most) / (count * sizeof(float)), seconds * 1e6);
+  };
+  run("by way of worker 0:", all_reduce_by_the_first, in_order);
+  run("along the ring:", ring_all_reduce, along_ring);
+
   cookbook::Checks checks;
-  checks.equal("workers with the sums that the processor computes in the same order", right, worker_count);
-  checks.equal("workers with the same bits as the first", same, worker_count);
+  checks.equal("times that a worker has the sums, bit by bit", right, 2 * worker_count);
   return checks.exit_code();
 }

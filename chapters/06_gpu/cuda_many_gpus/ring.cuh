@@ -30,7 +30,8 @@ struct Worker {
   const int device;
   gpu::DeviceArray<float> data, received;  ///< `received` is room for what the neighbour sends
   cudaStream_t stream = nullptr;
-  cudaEvent_t step_done[2] = {};  ///< of the even and of the odd steps
+  cudaEvent_t step_done[2] = {};   ///< of the even and of the odd steps
+  std::size_t bytes_received = 0;  ///< by all copies that were queued for it
 };
 
 using Workers = std::deque<Worker>;  // a Worker cannot be moved, and a deque does not move its elements
@@ -59,6 +60,13 @@ inline void synchronize(const Workers& workers) {
   for (const Worker& worker : workers) CUDA_CHECK(cudaStreamSynchronize(worker.stream));
 }
 
+/// Queues a copy of numbers `first` to `first + count - 1` of another worker's data.
+inline void receive(Worker& worker, float* target, const Worker& from, std::size_t first, std::size_t count) {
+  CUDA_CHECK(
+      cudaMemcpyAsync(target, from.data.data() + first, count * sizeof(float), cudaMemcpyDefault, worker.stream));
+  worker.bytes_received += count * sizeof(float);
+}
+
 inline __global__ void add(float* sum, const float* other, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) sum[i] += other[i];
@@ -80,8 +88,7 @@ inline void ring_all_reduce(Workers& workers) {
 
       use_device(worker.device);
       if (step > 0) CUDA_CHECK(cudaStreamWaitEvent(worker.stream, left.step_done[(step - 1) % 2]));
-      CUDA_CHECK(
-          cudaMemcpyAsync(target, left.data.data() + first, count * sizeof(float), cudaMemcpyDefault, worker.stream));
+      receive(worker, target, left, first, count);
       if (target != mine && count > 0) {
         add<<<static_cast<unsigned>((count + 255) / 256), 256, 0, worker.stream>>>(mine, target, count);
         CUDA_CHECK(cudaGetLastError());

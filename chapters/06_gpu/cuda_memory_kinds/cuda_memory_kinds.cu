@@ -1,91 +1,91 @@
 // Kinds of memory
 //
-// Transposes a matrix on the GPU, and uses each kind of memory where it fits: the matrices are in global memory, the
-// shape is in constant memory, a thread's element is in a register, and the threads of a block exchange their elements
-// through shared memory (transpose.cuh). At last the kernel works on memory of the host, without any copy.
+// A kernel reads an array that the host has written, and then reads it again. The host has it in memory of four kinds:
+// pageable and pinned memory, which are copied to the device first; mapped memory, which the kernel reads where it is;
+// and managed memory, whose pages move to the device when the kernel touches them. The program prints how long it takes
+// until the kernel has read the array the first time and the second time.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
-// Run:     cuda_memory_kinds [--rows N] [--columns N]
+// Run:     cuda_memory_kinds [--count N]
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "transpose.cuh"
 
 namespace {
 
-using Kernel = void (*)(const float*, float*);
+/// Reads all numbers and counts those that are `wanted`.
+__global__ void search(const unsigned* numbers, std::size_t count, unsigned wanted, unsigned* found) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count && numbers[i] == wanted) atomicAdd(found, 1);
+}
 
-int wrong_elements(const float* in, const float* out, const Shape& matrix_shape) {
-  int wrong = 0;
-  for (int row = 0; row < matrix_shape.rows; ++row) {
-    for (int column = 0; column < matrix_shape.columns; ++column) {
-      wrong +=
-          out[std::size_t(column) * matrix_shape.rows + row] != in[std::size_t(row) * matrix_shape.columns + column];
-    }
+/// Does the work, waits for the device, and returns how long both took, in milliseconds.
+template <typename Work>
+double milliseconds(Work work) {
+  const cookbook::Stopwatch watch;
+  work();
+  CUDA_CHECK(cudaDeviceSynchronize());
+  return watch.seconds() * 1e3;
+}
+
+/// The numbers are in `host`, and the kernel reads them from `device`: a copy in the device's own memory, or the same
+/// address. Prints the fastest of three times, and returns in how many rounds the last number was not found.
+int run(const char* kind, unsigned* host, unsigned* device, std::size_t count) {
+  const std::size_t bytes = count * sizeof(unsigned);
+  const auto last = static_cast<unsigned>(count - 1);
+  gpu::DeviceArray<unsigned> found(1);
+  double first = 1e9, again = 1e9;
+  int failed = 0;
+  for (int round = 0; round < 3; ++round) {
+    if (device != host) CUDA_CHECK(cudaMemset(device, 0xFF, bytes));  // no copy from before
+    std::iota(host, host + count, 0U);                                // managed pages are with the host again
+    found.zero();
+    const auto read = [&] {
+      search<<<static_cast<unsigned>((count + 255) / 256), 256>>>(device, count, last, found.data());
+      CUDA_CHECK(cudaGetLastError());
+    };
+    CUDA_CHECK(cudaDeviceSynchronize());
+    first = std::min(first, milliseconds([&] {
+                       if (device != host) CUDA_CHECK(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+                       read();
+                     }));
+    again = std::min(again, milliseconds(read));
+    failed += found.to_host()[0] != 2;
   }
-  return wrong;
-}
-
-/// In the device's memory: copy, transpose, copy back.
-int wrong_on_device(Kernel kernel, const std::vector<float>& in, const Shape& matrix_shape) {
-  const gpu::DeviceArray<float> device_in(in);
-  gpu::DeviceArray<float> device_out(in.size());
-  device_out.poison();
-  kernel<<<blocks_for(matrix_shape), dim3(side, side)>>>(device_in.data(), device_out.data());
-  CUDA_CHECK(cudaGetLastError());
-  return wrong_elements(in.data(), device_out.to_host().data(), matrix_shape);
-}
-
-/// In the host's memory, which the device reads and writes itself ("zero-copy"). It must be pinned: the system may not
-/// move it, or write it to the disk.
-int wrong_in_host_memory(const std::vector<float>& in, const Shape& matrix_shape) {
-  const std::size_t bytes = in.size() * sizeof(float);
-  float *host_in, *host_out, *mapped_in, *mapped_out;
-  CUDA_CHECK(cudaHostAlloc(&host_in, bytes, cudaHostAllocMapped));
-  CUDA_CHECK(cudaHostAlloc(&host_out, bytes, cudaHostAllocMapped));
-  CUDA_CHECK(cudaHostGetDevicePointer(&mapped_in, host_in, 0));  // the same memory, as the device addresses it
-  CUDA_CHECK(cudaHostGetDevicePointer(&mapped_out, host_out, 0));
-  std::copy(in.begin(), in.end(), host_in);
-  std::fill_n(host_out, in.size(), -2.0F);  // a value that no element has
-
-  // <>: rows of 33
-  transpose_tiled<><<<blocks_for(matrix_shape), dim3(side, side)>>>(mapped_in, mapped_out);
-  CUDA_CHECK(cudaGetLastError());
-  CUDA_CHECK(cudaDeviceSynchronize());  // no copy waits for the kernel here
-
-  const int wrong = wrong_elements(host_in, host_out, matrix_shape);
-  for (float* pointer : {host_in, host_out}) CUDA_CHECK(cudaFreeHost(pointer));
-  return wrong;
-}
-
-std::size_t shared_bytes(Kernel kernel) {
-  cudaFuncAttributes attributes;
-  CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-  return attributes.sharedSizeBytes;
+  cookbook::println("{:<28}{:8.2f} ms {:8.2f} ms", kind, first, again);
+  return failed;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Shape matrix_shape{1'000, 700};
-  cookbook::Options options("Use each kind of memory of a GPU");
-  options.add("rows", matrix_shape.rows, "rows of the matrix", 1, 10'000);
-  options.add("columns", matrix_shape.columns, "columns of the matrix", 1, 10'000);
+  std::size_t count = 1 << 25;
+  cookbook::Options options("Read the host's memory from a kernel");
+  options.add("count", count, "numbers in the array", 1, 1 << 28);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const std::vector<float> in = gpu::random_numbers(1, std::size_t(matrix_shape.rows) * matrix_shape.columns);
-  CUDA_CHECK(cudaMemcpyToSymbol(shape, &matrix_shape, sizeof(matrix_shape)));
+  const std::size_t bytes = count * sizeof(unsigned);
+  std::vector<unsigned> pageable(count);
+  unsigned *pinned, *managed;
+  CUDA_CHECK(cudaMallocHost(&pinned, bytes));
+  CUDA_CHECK(cudaMallocManaged(&managed, bytes));
+  gpu::DeviceArray<unsigned> device(count);
 
+  cookbook::println("{:<28}{:>11} {:>11}", "the kernel has read it", "first", "again");
+  int failed = run("pageable memory, copied", pageable.data(), device.data(), count);
+  failed += run("pinned memory, copied", pinned, device.data(), count);
+  failed += run("pinned memory, mapped", pinned, pinned, count);
+  failed += run("managed memory", managed, managed, count);
+
+  CUDA_CHECK(cudaFreeHost(pinned));
+  CUDA_CHECK(cudaFree(managed));
   cookbook::Checks checks;
-  checks.equal("bytes of shared memory per block, direct", shared_bytes(transpose_direct), 0U);
-  checks.equal("bytes of shared memory per block, tiled", shared_bytes(transpose_tiled<>), 32U * 33 * 4);
-  checks.equal("direct, wrong elements", wrong_on_device(transpose_direct, in, matrix_shape), 0);
-  checks.equal("tiled, wrong elements", wrong_on_device(transpose_tiled<>, in, matrix_shape), 0);
-  checks.equal("tiled, in the host's memory, wrong elements", wrong_in_host_memory(in, matrix_shape), 0);
+  checks.equal("searches that did not find the last number", failed, 0);
   return checks.exit_code();
 }

@@ -1,134 +1,185 @@
 // Kinds of memory, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_memory_kinds_bench
-// Run:     cuda_memory_kinds_bench [--tiles N] [--rounds N]
-
-#include <cublas_v2.h>
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_bench.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds_bench
+// Run:     cuda_memory_kinds_bench [--count N] [--ring N] [--steps N] [--rounds N]
 
 #include <algorithm>
-#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
-#include "transpose.cuh"
-#include "transpose_wide.cuh"
+#include "stream.hpp"
 
 namespace {
 
-__global__ void count_wrong(const float* in, const float* out, unsigned n, bool transposed, unsigned long long* wrong) {
-  const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-  if (column >= n) return;
-  const float actual = transposed ? out[std::size_t(column) * n + row] : out[std::size_t(row) * n + column];
-  if (!(actual == in[std::size_t(row) * n + column])) atomicAdd(wrong, 1ULL);
+__global__ void copy(const unsigned* in, unsigned* out, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = in[i];
+}
+
+/// A ring is memory in which each place holds the way to the next one, all around, in a random order. So each load
+/// has to wait for the one before, and the time per load is the latency of the memory. The smallest rings have 512
+/// places of 4 bytes; a place holds its successor's distance in bytes.
+constexpr unsigned small_ring = 512;
+__constant__ unsigned ring_in_constant_memory[small_ring];
+
+__device__ unsigned follow(const unsigned* ring, int steps) {
+  unsigned at = 0;
+#pragma unroll 16
+  for (int step = 0; step < steps; ++step) {
+    at = *reinterpret_cast<const unsigned*>(reinterpret_cast<const char*>(ring) + at);
+  }
+  return at;
+}
+
+__global__ void follow_in_shared_memory(const unsigned* ring, int steps, unsigned* end) {
+  __shared__ unsigned ring_in_shared_memory[small_ring];
+  for (unsigned i = threadIdx.x; i < small_ring; i += blockDim.x) ring_in_shared_memory[i] = ring[i];
+  __syncthreads();
+  *end = follow(ring_in_shared_memory, steps);
+}
+
+__global__ void follow_in_constant_memory(int steps, unsigned* end) { *end = follow(ring_in_constant_memory, steps); }
+
+/// A larger ring: a place is a line of 128 bytes, and begins with the address of the next. __ldca() is a load from
+/// global memory, through all caches.
+struct Line {
+  unsigned long long next;
+  char unused[120];
+};
+
+__global__ void follow_lines(const Line* line, int steps, const Line** end) {
+#pragma unroll 16
+  for (int step = 0; step < steps; ++step) line = reinterpret_cast<const Line*>(__ldca(&line->next));
+  *end = line;
+}
+
+/// After place i of the ring comes place next[i]: one cycle through all of them (Sattolo's algorithm).
+std::vector<std::size_t> random_cycle(std::size_t places) {
+  std::vector<std::size_t> next(places);
+  std::iota(next.begin(), next.end(), std::size_t{0});
+  std::mt19937_64 random;
+  for (std::size_t i = places; i-- > 1;) std::swap(next[i], next[random() % i]);
+  return next;
+}
+
+std::size_t after(const std::vector<std::size_t>& next, int steps) {
+  std::size_t at = 0;
+  for (int step = 0; step < steps; ++step) at = next[at];
+  return at;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int tiles = 256, rounds = 15;
-  cookbook::Options options("How fast the device moves data: coalesced, strided, and from the host");
-  options.add("tiles", tiles, "rows and columns of the matrix, in units of 64", 1, 512);
+  std::size_t count = 1 << 28, largest_ring = 1024;
+  int steps = 20'000, rounds = 15;
+  cookbook::Options options("How fast the device reads memory of each kind");
+  options.add("count", count, "numbers that come from the host", 1, 1 << 29);
+  options.add("ring", largest_ring, "MiB that single loads go through, in the largest ring", 1, 8192);
+  options.add("steps", steps, "loads, each of which waits for the one before", 1, 1'000'000);
   options.add("rounds", rounds, "measured runs of each row", 1, 1'000);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
-
-  const unsigned n = tiles * wide_side, count = n * n;
-  const std::size_t bytes = count * sizeof(float);
-  cookbook::require_memory(4.0 * static_cast<double>(bytes), fmt::format("--tiles {}", tiles));
-
-  const Shape matrix{static_cast<int>(n), static_cast<int>(n)};
-  CUDA_CHECK(cudaMemcpyToSymbol(shape, &matrix, sizeof(matrix)));
-  gpu::DeviceArray<float> in(count), out(count);
-  gpu::fill_random(in, 1);
-  cublasHandle_t cublas;
-  CUBLAS_CHECK(cublasCreate(&cublas));
-
-  const dim3 block(side, side), blocks = blocks_for(matrix);
-  const float one = 1, zero = 0;
-  struct Way {
-    const char* name;
-    bool transposes;
-    std::function<void(cudaStream_t)> run;
-  };
-  const std::vector<Way> ways = {
-      {"cudaMemcpy", false,
-       [&](cudaStream_t stream) {
-         CUDA_CHECK(cudaMemcpyAsync(out.data(), in.data(), bytes, cudaMemcpyDeviceToDevice, stream));
-       }},
-      {"copy kernel", false,
-       [&](cudaStream_t stream) {
-         copy_wide<<<tiles * tiles, wide_threads, 0, stream>>>(reinterpret_cast<const float4*>(in.data()),
-                                                               reinterpret_cast<float4*>(out.data()));
-       }},
-      {"direct, strided stores", true,
-       [&](cudaStream_t stream) { transpose_direct<<<blocks, block, 0, stream>>>(in.data(), out.data()); }},
-      {"tiled, rows of 32: bank conflicts", true,
-       [&](cudaStream_t stream) { transpose_tiled<side><<<blocks, block, 0, stream>>>(in.data(), out.data()); }},
-      {"tiled, rows of 33", true,
-       [&](cudaStream_t stream) { transpose_tiled<><<<blocks, block, 0, stream>>>(in.data(), out.data()); }},
-      {"tiled, four floats per access", true,
-       [&](cudaStream_t stream) {
-         transpose_wide<<<dim3(tiles, tiles), wide_threads, 0, stream>>>(in.data(), out.data(), n, n);
-       }},
-      {"cublasSgeam", true, [&](cudaStream_t stream) {
-         CUBLAS_CHECK(cublasSetStream(cublas, stream));
-         CUBLAS_CHECK(cublasSgeam(cublas, CUBLAS_OP_T, CUBLAS_OP_N, n, n, &one, in.data(), n, &zero, in.data(), n,
-                                  out.data(), n));
-       }}};
-
+  const std::size_t bytes = count * sizeof(unsigned);
+  cookbook::require_memory(3.0 * static_cast<double>(bytes) + 1.2e6 * static_cast<double>(largest_ring),
+                           fmt::format("--count {} --ring {}", count, largest_ring));
   cookbook::Checks checks;
-  std::vector<cookbook::Benchmark> rows;
-  for (const Way& way : ways) {
-    gpu::DeviceArray<unsigned long long> wrong(1);
-    wrong.zero();
-    out.poison();
-    way.run(nullptr);
-    CUDA_CHECK(cudaGetLastError());
-    count_wrong<<<dim3((n + 255) / 256, n), 256>>>(in.data(), out.data(), n, way.transposes, wrong.data());
-    CUDA_CHECK(cudaGetLastError());
-    checks.equal(fmt::format("{}, wrong elements", way.name), wrong.to_host()[0], 0ULL);
-    // A small matrix takes less time than a launch: the work is recorded and repeated without the host.
-    rows.push_back(gpu::graph_row(way.name, 2.0 * static_cast<double>(bytes), way.run, 5));
-  }
-  cookbook::Figures figures(fmt::format("{} x {} floats, read and written once", n, n), cookbook::rate("GB/s", 1e9),
-                            gpu::device());
-  figures.measure(rows, rounds);
-  figures.percent_of("copy kernel", "copy");
-  figures.speedup_over("cublasSgeam");
 
   // From the host to the device: through a copy from memory that is pinned or not, and by a kernel that reads it.
-  std::vector<float> pageable = in.to_host();
-  float *pinned, *mapped;
-  CUDA_CHECK(cudaHostAlloc(&pinned, bytes, cudaHostAllocMapped));
-  CUDA_CHECK(cudaHostGetDevicePointer(&mapped, pinned, 0));
-  std::copy(pageable.begin(), pageable.end(), pinned);
+  gpu::DeviceArray<unsigned> out(count);
+  std::vector<unsigned> pageable(count);
+  std::iota(pageable.begin(), pageable.end(), 0U);
+  PinnedArray<unsigned> pinned(count);
+  std::copy(pageable.begin(), pageable.end(), pinned.begin());
+  unsigned* managed;
+  CUDA_CHECK(cudaMallocManaged(&managed, bytes));
+  const auto run_copy = [&](const unsigned* from) {
+    copy<<<static_cast<unsigned>((count + 255) / 256), 256>>>(from, out.data(), count);
+    CUDA_CHECK(cudaGetLastError());
+  };
+  const auto once = static_cast<double>(bytes);
   const std::vector<cookbook::Benchmark> host_rows = {
-      gpu::timed_row("cudaMemcpy, pageable memory", static_cast<double>(bytes),
-                     [&] { CUDA_CHECK(cudaMemcpy(out.data(), pageable.data(), bytes, cudaMemcpyHostToDevice)); }),
-      gpu::timed_row("cudaMemcpy, pinned memory", static_cast<double>(bytes),
-                     [&] { CUDA_CHECK(cudaMemcpy(out.data(), pinned, bytes, cudaMemcpyHostToDevice)); }),
-      gpu::timed_row("kernel reads pinned memory", static_cast<double>(bytes), [&] {
-        copy_wide<<<tiles * tiles, wide_threads>>>(reinterpret_cast<const float4*>(mapped),
-                                                   reinterpret_cast<float4*>(out.data()));
-        CUDA_CHECK(cudaGetLastError());
-      })};
+      gpu::timed_row("cudaMemcpy, pageable memory", once,
+                     [&] { CUDA_CHECK(cudaMemcpyAsync(out.data(), pageable.data(), bytes, cudaMemcpyHostToDevice)); }),
+      gpu::timed_row("cudaMemcpy, pinned memory", once,
+                     [&] { CUDA_CHECK(cudaMemcpyAsync(out.data(), pinned.data(), bytes, cudaMemcpyHostToDevice)); }),
+      gpu::timed_row("a kernel reads pinned memory", once, [&] { run_copy(pinned.data()); }),
+      {"a kernel reads managed memory", once,
+       [&] {
+         CUDA_CHECK(cudaDeviceSynchronize());
+         std::copy(pageable.begin(), pageable.end(), managed);  // the pages are with the host again
+         gpu::EventTimer timer;
+         timer.start();
+         run_copy(managed);
+         return timer.stop();
+       }},
+      gpu::timed_row("the kernel reads it again", once, [&] { run_copy(managed); })};
   for (const cookbook::Benchmark& row : host_rows) {
     out.poison();
     row.run();
     checks.that(fmt::format("{}: the device has the host's numbers", row.name), out.to_host() == pageable);
   }
-  cookbook::Figures from_host(fmt::format("{} MiB from the host to the device", bytes >> 20),
-                              cookbook::rate("GB/s", 1e9), gpu::device());
-  from_host.measure(host_rows, rounds);
+  cookbook::Figures from_host(fmt::format("{} numbers from the host to the device", count), cookbook::rate("GB/s", 1e9),
+                              gpu::device());
   from_host.percent_of("cudaMemcpy, pinned memory", "pinned");
-
-  figures.print(checks);
+  from_host.measure(host_rows, rounds);
   from_host.print(checks);
-  CUDA_CHECK(cudaFreeHost(pinned));
-  CUBLAS_CHECK(cublasDestroy(cublas));
+  CUDA_CHECK(cudaFree(managed));
+
+  // One load after the other.
+  std::vector<cookbook::Benchmark> rings;
+  const std::vector<std::size_t> small_cycle = random_cycle(small_ring);
+  std::vector<unsigned> distances(small_ring);
+  for (unsigned i = 0; i < small_ring; ++i) distances[i] = static_cast<unsigned>(small_cycle[i] * sizeof(unsigned));
+  const gpu::DeviceArray<unsigned> ring(distances);
+  CUDA_CHECK(cudaMemcpyToSymbol(ring_in_constant_memory, distances.data(), small_ring * sizeof(unsigned)));
+  gpu::DeviceArray<unsigned> small_end(1);
+  const auto small_row = [&](const std::string& name, auto start) {
+    rings.push_back(gpu::timed_row(name, steps, start));
+    small_end.poison();
+    rings.back().run();
+    checks.equal("end of the ring: " + name, small_end.to_host()[0] / sizeof(unsigned), after(small_cycle, steps));
+  };
+  small_row("shared memory", [&] {
+    follow_in_shared_memory<<<1, 1>>>(ring.data(), steps, small_end.data());
+    CUDA_CHECK(cudaGetLastError());
+  });
+  small_row("constant memory", [&] {
+    follow_in_constant_memory<<<1, 1>>>(steps, small_end.data());
+    CUDA_CHECK(cudaGetLastError());
+  });
+
+  gpu::DeviceArray<const Line*> end(1);
+  const auto row_of_lines = [&](const std::string& name, Line* lines, std::size_t places) {
+    const std::vector<std::size_t> next = random_cycle(places);
+    std::vector<Line> host(places);
+    for (std::size_t i = 0; i < places; ++i) host[i].next = reinterpret_cast<unsigned long long>(lines + next[i]);
+    CUDA_CHECK(cudaMemcpy(lines, host.data(), places * sizeof(Line), cudaMemcpyDefault));
+    rings.push_back(gpu::timed_row(name, steps, [lines, steps, &end] {
+      follow_lines<<<1, 1>>>(lines, steps, end.data());
+      CUDA_CHECK(cudaGetLastError());
+    }));
+    end.poison();
+    rings.back().run();
+    checks.equal("end of the ring: " + name, static_cast<std::size_t>(end.to_host()[0] - lines), after(next, steps));
+  };
+  constexpr std::size_t lines_per_mib = (1 << 20) / sizeof(Line);
+  gpu::DeviceArray<Line> in_l1(lines_per_mib / 64), in_l2(8 * lines_per_mib), beyond(largest_ring * lines_per_mib);
+  PinnedArray<Line> of_host(16 * lines_per_mib);
+  row_of_lines("global memory, 16 KiB", in_l1.data(), in_l1.size());
+  row_of_lines("global memory, 8 MiB", in_l2.data(), in_l2.size());
+  row_of_lines(fmt::format("global memory, {} MiB", largest_ring), beyond.data(), beyond.size());
+  row_of_lines("pinned memory of the host, 16 MiB", of_host.data(), of_host.size());
+
+  cookbook::Figures latency(fmt::format("{} loads by one thread, one after the other, per load", steps),
+                            cookbook::cost("ns", 1e-9), gpu::device());
+  latency.measure(rings, rounds);
+  latency.print(checks);
   return checks.exit_code();
 }

@@ -12,6 +12,7 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
+#include "darts.cuh"
 #include "uniform.hpp"
 
 namespace {
@@ -24,17 +25,8 @@ __global__ void write_only(float4* numbers, std::size_t fours) {
   if (i < fours) __stcs(numbers + i, make_float4(0.25F, 0.5F, 0.75F, 1));
 }
 
-/// How many of two points lie within a quarter of a circle with radius 1.
-__device__ unsigned hits_of(float4 u) { return (u.x * u.x + u.y * u.y <= 1) + (u.z * u.z + u.w * u.w <= 1); }
-
-/// Adds up over a warp, and then adds to the result: one atomic addition for 32 threads.
-__device__ void add(unsigned mine, unsigned long long* hits) {
-  mine = __reduce_add_sync(0xFFFFFFFF, mine);
-  if (threadIdx.x % 32 == 0) atomicAdd(hits, static_cast<unsigned long long>(mine));
-}
-
 /// Each thread has four loads under way before it uses the first, and goes on by four strides of the whole grid.
-__global__ void use_stored(const float4* numbers, std::size_t fours, unsigned long long* hits) {
+__global__ void use_stored_fast(const float4* numbers, std::size_t fours, unsigned long long* hits) {
   unsigned mine = 0;
   const std::size_t all_threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; first < fours;
@@ -48,37 +40,18 @@ __global__ void use_stored(const float4* numbers, std::size_t fours, unsigned lo
 #pragma unroll
     for (int j = 0; j < 4; ++j) mine += hits_of(u[j]);
   }
-  add(mine, hits);
+  add_to(hits, mine);
 }
 
 /// Each thread has a sequence of its own, and takes four numbers of it at a time.
-__global__ void use_in_place(unsigned seed, std::size_t fours, unsigned long long* hits) {
+__global__ void use_sequences(unsigned seed, std::size_t fours, unsigned long long* hits) {
   const unsigned me = blockIdx.x * blockDim.x + threadIdx.x, all_threads = gridDim.x * blockDim.x;
   curandStatePhilox4_32_10_t state;
   curand_init(seed, me, 0, &state);
   unsigned mine = 0;
   for (std::size_t i = me; i < fours; i += all_threads) mine += hits_of(curand_uniform4(&state));
-  add(mine, hits);
+  add_to(hits, mine);
 }
-
-/// A generator of cuRAND's host interface.
-class Generator {
- public:
-  explicit Generator(curandRngType_t type) {
-    CURAND_CHECK(curandCreateGenerator(&generator_, type));
-    CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(generator_, 1));
-  }
-  ~Generator() { curandDestroyGenerator(generator_); }
-  Generator(const Generator&) = delete;
-  Generator& operator=(const Generator&) = delete;
-
-  void fill(gpu::DeviceArray<float>& numbers) {
-    CURAND_CHECK(curandGenerateUniform(generator_, numbers.data(), numbers.size()));
-  }
-
- private:
-  curandGenerator_t generator_ = nullptr;
-};
 
 unsigned blocks_for(std::size_t items, std::size_t per_block) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
@@ -98,15 +71,15 @@ int main(int argc, char** argv) {
   gpu::DeviceArray<float> numbers(fours * 4);
   gpu::DeviceArray<unsigned long long> hits(1);
   auto* as_fours = reinterpret_cast<float4*>(numbers.data());
-  const int blocks = 8 * gpu::multiprocessors();
-  Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10), xorwow(CURAND_RNG_PSEUDO_XORWOW);
+  const int blocks = gpu::resident_blocks(use_sequences, threads);
+  Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10, 1), xorwow(CURAND_RNG_PSEUDO_XORWOW, 1);
 
   const auto write = [&] {
     write_only<<<blocks_for(fours, threads), threads>>>(as_fours, fours);
     CUDA_CHECK(cudaGetLastError());
   };
   const auto count_stored = [&] {
-    use_stored<<<blocks, threads>>>(as_fours, fours, hits.data());
+    use_stored_fast<<<blocks, threads>>>(as_fours, fours, hits.data());
     CUDA_CHECK(cudaGetLastError());
   };
   const auto store_then_use = [&] {
@@ -114,7 +87,12 @@ int main(int argc, char** argv) {
     count_stored();
   };
   const auto in_place = [&] {
-    use_in_place<<<blocks, threads>>>(1, fours, hits.data());
+    use_sequences<<<blocks, threads>>>(1, fours, hits.data());
+    CUDA_CHECK(cudaGetLastError());
+  };
+
+  const auto as_in_lesson = [&] {
+    use_philox<<<gpu::resident_blocks(use_philox, threads), threads>>>(1, static_cast<int>(fours), hits.data());
     CUDA_CHECK(cudaGetLastError());
   };
 
@@ -133,7 +111,8 @@ int main(int argc, char** argv) {
     count_stored();
   });
   check("Philox, stored", store_then_use);
-  check("Philox, in place", in_place);
+  check("Philox, in place, as in the lesson", as_in_lesson);
+  check("Philox, in place, a sequence per thread", in_place);
 
   const double amount = 4.0 * static_cast<double>(fours);
   cookbook::Figures figures(fmt::format("{} random floats", fours * 4), cookbook::rate("G/s", 1e9), gpu::device());
@@ -141,7 +120,8 @@ int main(int argc, char** argv) {
                    gpu::timed_row("cuRAND host, XORWOW, stored", amount, [&] { xorwow.fill(numbers); }),
                    gpu::timed_row("cuRAND host, Philox, stored", amount, [&] { philox.fill(numbers); }),
                    gpu::timed_row("Philox, stored and then used", amount, store_then_use),
-                   gpu::timed_row("Philox, used in place", amount, in_place)},
+                   gpu::timed_row("Philox, in place, as in the lesson", amount, as_in_lesson),
+                   gpu::timed_row("Philox, in place, a sequence per thread", amount, in_place)},
                   rounds);
   figures.percent_of("write only, nothing random", "write only");
   figures.speedup_over("Philox, stored and then used", "stored");

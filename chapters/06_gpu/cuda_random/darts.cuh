@@ -1,29 +1,51 @@
-/// Random points in a square, made and used inside a kernel.
+/// Random points in a square, and how many of them lie within a quarter of a circle with radius 1: pi is about four
+/// times their share. Two points are made of four numbers.
 #pragma once
 
 #include <curand_kernel.h>
 
 #include "cookbook/cuda.hpp"
 
-/// Counts the points that lie within a quarter of a circle with radius 1. Point i is made of the numbers 2i and 2i + 1
-/// of the sequence, whichever thread makes it; so the result depends on nothing but the seed and the number of points.
-__global__ void count_hits(unsigned seed, int points, unsigned long long* hits) {
-  unsigned long long mine = 0;
-  const int all_threads = gridDim.x * blockDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < points; i += all_threads) {
-    curandStatePhilox4_32_10_t state;
-    curand_init(seed, 0, 2ULL * i, &state);  // at number 2i of sequence 0
-    const float x = curand_uniform(&state), y = curand_uniform(&state);
-    mine += x * x + y * y <= 1;
-  }
-  atomicAdd(hits, mine);
+__device__ inline unsigned hits_of(float4 u) { return (u.x * u.x + u.y * u.y <= 1) + (u.z * u.z + u.w * u.w <= 1); }
+
+/// Adds up over a warp, all of whose threads call this, and then adds to the result: one atomic addition per 32
+/// threads.
+__device__ inline void add_to(unsigned long long* hits, unsigned mine) {
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, distance);
+  if (threadIdx.x % 32 == 0) atomicAdd(hits, static_cast<unsigned long long>(mine));
 }
 
-/// The number of hits among `points` points. Pi is about four times their share.
-inline long darts_in_circle(unsigned seed, int points, int blocks) {
-  gpu::DeviceArray<unsigned long long> hits(1);
-  hits.zero();
-  count_hits<<<blocks, 256>>>(seed, points, hits.data());
-  CUDA_CHECK(cudaGetLastError());
-  return static_cast<long>(hits.to_host().front());
+/// The numbers have been stored in memory.
+__global__ void use_stored(const float4* numbers, int fours, unsigned long long* hits) {
+  unsigned mine = 0;
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) mine += hits_of(numbers[i]);
+  add_to(hits, mine);
+}
+
+/// Philox: four number i begins at number 4i of the seed's sequence, whichever thread makes it. So the hits depend on
+/// nothing but the seed and the number of points.
+__global__ void use_philox(unsigned seed, int fours, unsigned long long* hits) {
+  unsigned mine = 0;
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) {
+    curandStatePhilox4_32_10_t state;
+    curand_init(seed, 0, 4ULL * i, &state);  // at number 4i of sequence 0
+    mine += hits_of(curand_uniform4(&state));
+  }
+  add_to(hits, mine);
+}
+
+/// XORWOW: each thread has a sequence of its own, and makes one number after another.
+__global__ void use_xorwow(unsigned seed, int fours, unsigned long long* hits) {
+  unsigned mine = 0;
+  const int me = blockIdx.x * blockDim.x + threadIdx.x, all_threads = gridDim.x * blockDim.x;
+  curandStateXORWOW_t state;
+  curand_init(seed, me, 0, &state);  // at number 0 of sequence `me`
+  for (int i = me; i < fours; i += all_threads) {
+    const float x = curand_uniform(&state), y = curand_uniform(&state);
+    const float z = curand_uniform(&state), w = curand_uniform(&state);
+    mine += hits_of(make_float4(x, y, z, w));
+  }
+  add_to(hits, mine);
 }

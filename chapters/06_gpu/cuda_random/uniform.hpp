@@ -1,17 +1,36 @@
-/// Uniform random numbers from cuRAND's host interface.
+/// Uniform random numbers from cuRAND's host interface: above 0 and at most 1.
 #pragma once
 
 #include <curand.h>
 
 #include "cookbook/cuda.hpp"
 
-/// The first `count` numbers of cuRAND's generator XORWOW, above 0 and at most 1.
+/// A generator and its place in its sequence.
+class Generator {
+ public:
+  Generator(curandRngType_t type, unsigned seed) {
+    CURAND_CHECK(curandCreateGenerator(&generator_, type));
+    CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(generator_, seed));
+  }
+  ~Generator() { curandDestroyGenerator(generator_); }
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// Queues on the default stream that the array on the device gets the sequence's next numbers.
+  void fill(gpu::DeviceArray<float>& numbers) {
+    CURAND_CHECK(curandGenerateUniform(generator_, numbers.data(), numbers.size()));
+  }
+  void fill(gpu::DeviceArray<double>& numbers) {
+    CURAND_CHECK(curandGenerateUniformDouble(generator_, numbers.data(), numbers.size()));
+  }
+
+ private:
+  curandGenerator_t generator_ = nullptr;
+};
+
+/// The first `count` numbers of cuRAND's generator XORWOW.
 inline std::vector<double> uniform_numbers(unsigned seed, int count) {
   gpu::DeviceArray<double> numbers(count);
-  curandGenerator_t generator;
-  CURAND_CHECK(curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_XORWOW));
-  CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(generator, seed));
-  CURAND_CHECK(curandGenerateUniformDouble(generator, numbers.data(), count));
-  CURAND_CHECK(curandDestroyGenerator(generator));
+  Generator(CURAND_RNG_PSEUDO_XORWOW, seed).fill(numbers);
   return numbers.to_host();
 }

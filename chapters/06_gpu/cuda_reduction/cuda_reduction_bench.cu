@@ -40,14 +40,7 @@ __global__ void read_all(const float4* values, std::size_t fours, float* never) 
 /// All ways to add up `count` floats, each with a result on the device.
 class Ways {
  public:
-  explicit Ways(int count)
-      : count_(count),
-        lesson_blocks_(8 * gpu::multiprocessors()),
-        of_block_(lesson_blocks_),
-        of_lesson_(1),
-        of_cub_(1),
-        never_(1),
-        finished_(1) {
+  explicit Ways(int count) : count_(count), of_cub_(1), never_(1) {
     std::size_t bytes = 0;
     const float* none = nullptr;
     CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, none, of_cub_.data(), count_));
@@ -60,12 +53,7 @@ class Ways {
     read_all<<<blocks, 512, 0, stream>>>(reinterpret_cast<const float4*>(values), fours, never_.data());
     CUDA_CHECK(cudaGetLastError());
   }
-  void lesson(const float* values, cudaStream_t stream) {
-    CUDA_CHECK(cudaMemsetAsync(finished_.data(), 0, sizeof(unsigned), stream));
-    reduce<<<lesson_blocks_, 256, 0, stream>>>(values, count_, Add{}, 0.0F, of_block_.data(), finished_.data(),
-                                               of_lesson_.data());
-    CUDA_CHECK(cudaGetLastError());
-  }
+  void lesson(const float* values, cudaStream_t stream) { lesson_.start(values, count_, stream); }
   void fast(const float* values, cudaStream_t stream) { fast_.start(values, count_, stream); }
   void cub(const float* values, cudaStream_t stream) {
     std::size_t bytes = scratch_->size();
@@ -73,17 +61,17 @@ class Ways {
   }
 
   void poison_results() {
-    for (gpu::DeviceArray<float>* result : {&of_lesson_, &fast_.result(), &of_cub_}) result->poison();
+    for (gpu::DeviceArray<float>* result : {&lesson_.result(), &fast_.result(), &of_cub_}) result->poison();
   }
   /// Of lesson, fast form and CUB.
   std::vector<float> results() {
-    return {of_lesson_.to_host().front(), fast_.result().to_host().front(), of_cub_.to_host().front()};
+    return {lesson_.result().to_host().front(), fast_.result().to_host().front(), of_cub_.to_host().front()};
   }
 
  private:
-  int count_, lesson_blocks_;
-  gpu::DeviceArray<float> of_block_, of_lesson_, of_cub_, never_;
-  gpu::DeviceArray<unsigned> finished_;
+  int count_;
+  gpu::DeviceArray<float> of_cub_, never_;
+  Reduction<float, Add> lesson_{Add{}, 0, 8};
   FastSum fast_;
   std::unique_ptr<gpu::DeviceArray<char>> scratch_;
 };

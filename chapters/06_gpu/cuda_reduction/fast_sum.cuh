@@ -11,6 +11,7 @@ __device__ inline float sum_of_four(float4 four) { return (four.x + four.y) + (f
 
 __global__ void __launch_bounds__(grid_sum::threads, grid_sum::blocks_per_multiprocessor)
     sum(const float* values, std::size_t count, grid_sum::Memory memory) {
+  const unsigned place = grid_sum::place_in_order(memory);
   constexpr int in_flight = 4;  // loads of 16 bytes that a thread starts before it uses the first
   const auto* fours = reinterpret_cast<const float4*>(values);
   const std::size_t whole = count / 4, stride = std::size_t{gridDim.x} * blockDim.x * in_flight;
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(grid_sum::threads, grid_sum::blocks_per_multip
     mine += sum_of_four(__ldcs(fours + i));          // an incomplete turn, of one block at most
   const std::size_t rest = whole * 4 + threadIdx.x;  // up to three values after the last four
   if (blockIdx.x == 0 && rest < count) mine += values[rest];
-  grid_sum::add_up(mine, memory);
+  grid_sum::add_up(mine, place, memory);
 }
 
 }  // namespace detail

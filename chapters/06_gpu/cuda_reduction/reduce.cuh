@@ -29,10 +29,17 @@ __device__ Value reduce_block(Value value, Operation operation, Value neutral) {
   return value;
 }
 
-/// `of_block` has room for one value per block; `finished` counts the blocks that have left theirs, and begins with 0.
+/// What a kernel needs besides the values. `of_block` has room for one value per block; `finished` counts the blocks
+/// that have left theirs, and is 0 before and after.
+template <typename Value>
+struct Memory {
+  Value* of_block;
+  unsigned* finished;
+  Value* result;
+};
+
 template <typename Value, typename Operation>
-__global__ void reduce(const Value* values, int count, Operation operation, Value neutral, Value* of_block,
-                       unsigned* finished, Value* result) {
+__global__ void reduce(const Value* values, int count, Operation operation, Value neutral, Memory<Value> memory) {
   Value mine = neutral;
   const int all_threads = gridDim.x * blockDim.x;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += all_threads) mine = operation(mine, values[i]);
@@ -40,30 +47,60 @@ __global__ void reduce(const Value* values, int count, Operation operation, Valu
 
   __shared__ bool last;
   if (threadIdx.x == 0) {
-    of_block[blockIdx.x] = mine;
-    cuda::atomic_ref<unsigned, cuda::thread_scope_device> count_of_finished(*finished);
-    last = count_of_finished.fetch_add(1, cuda::memory_order_acq_rel) == gridDim.x - 1;
+    memory.of_block[blockIdx.x] = mine;
+    cuda::atomic_ref<unsigned, cuda::thread_scope_device> finished(*memory.finished);
+    last = finished.fetch_add(1, cuda::memory_order_acq_rel) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last) return;
 
   mine = neutral;
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) mine = operation(mine, of_block[block]);
+  for (int block = threadIdx.x; block < gridDim.x; block += blockDim.x) mine = operation(mine, memory.of_block[block]);
   mine = reduce_block(mine, operation, neutral);
-  if (threadIdx.x == 0) *result = mine;
+  if (threadIdx.x == 0) {
+    *memory.result = mine;
+    *memory.finished = 0;
+  }
 }
 
-/// Reduces `values` with blocks of `warps` warps. The operation has to be associative and commutative, and
-/// operation(neutral, a) has to be a. The result of no values is `neutral`. The order of the operations is the same in
-/// every run: it depends on the number of values, on `warps`, and on how many multiprocessors the device has.
+/// Reduces arrays with blocks of `warps` warps, as many as the device runs at once. The operation has to be associative
+/// and commutative, and operation(neutral, a) has to be a. The result of no values is `neutral`. The order of the
+/// operations depends on the number of values, on `warps` and on the device; so it is the same in every run.
+template <typename Value, typename Operation>
+class Reduction {
+ public:
+  Reduction(Operation operation, Value neutral, int warps)
+      : operation_(operation),
+        neutral_(neutral),
+        threads_(32 * warps),
+        blocks_(gpu::resident_blocks(reduce<Value, Operation>, threads_)),
+        of_block_(blocks_),
+        result_(1),
+        finished_(1) {
+    finished_.zero();
+  }
+
+  /// Queues the reduction of the first `count` of the device's values.
+  void start(const Value* values, int count, cudaStream_t stream = nullptr) {
+    const Memory<Value> memory{of_block_.data(), finished_.data(), result_.data()};
+    reduce<<<blocks_, threads_, 0, stream>>>(values, count, operation_, neutral_, memory);
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+  gpu::DeviceArray<Value>& result() { return result_; }
+
+ private:
+  Operation operation_;
+  Value neutral_;
+  int threads_, blocks_;
+  gpu::DeviceArray<Value> of_block_, result_;
+  gpu::DeviceArray<unsigned> finished_;
+};
+
+/// One reduction, with its result.
 template <typename Value, typename Operation>
 Value reduced(const gpu::DeviceArray<Value>& values, Operation operation, Value neutral, int warps) {
-  const int blocks = 2 * gpu::multiprocessors();  // any number will do
-  gpu::DeviceArray<Value> of_block(blocks), result(1);
-  gpu::DeviceArray<unsigned> finished(1);
-  finished.zero();
-  reduce<<<blocks, 32 * warps>>>(values.data(), static_cast<int>(values.size()), operation, neutral, of_block.data(),
-                                 finished.data(), result.data());
-  CUDA_CHECK(cudaGetLastError());
-  return result.to_host().front();
+  Reduction<Value, Operation> reduction(operation, neutral, warps);
+  reduction.start(values.data(), static_cast<int>(values.size()));
+  return reduction.result().to_host().front();
 }

@@ -1,23 +1,22 @@
 // Streams
 //
 // Copies numbers to the device, computes with them there, and copies the results back. In one stream these three run
-// one after the other. Cut into chunks on several streams, one chunk is copied while another is computed: the program
-// draws when each part has run.
+// one after the other. Cut into chunks on several streams, one chunk is copied while another is computed. The program
+// draws when each part has run (i copy in, k kernel, o copy out), to the same scale, and prints how long all took.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
 // Run:     cuda_streams [--count N] [--chunks N] [--steps N]
 
 #include <algorithm>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "cookbook/print.hpp"
 #include "overlap.cuh"
 #include "stream.hpp"
+#include "time_line.hpp"
 
 namespace {
 
@@ -25,29 +24,6 @@ namespace {
 __global__ void hold() {
   const long long start = clock64();
   while (clock64() - start < 100'000'000) {
-  }
-}
-
-float milliseconds(cudaEvent_t from, cudaEvent_t to) {
-  float time = 0;
-  CUDA_CHECK(cudaEventElapsedTime(&time, from, to));
-  return time;
-}
-
-/// Draws when each part of each chunk has run, from the start of all to the end of the last.
-void draw_time_line(const std::string& title, const std::vector<cudaEvent_t>& marks, int chunks) {
-  const cudaEvent_t start = marks[4 * chunks];
-  float end = 0;
-  for (int chunk = 0; chunk < chunks; ++chunk) end = std::max(end, milliseconds(start, marks[4 * chunk + 3]));
-  cookbook::println("{}: {:.2f} ms", title, end);
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    std::string line(60, '.');
-    for (int part = 0; part < 3; ++part) {
-      const int from = static_cast<int>(59 * milliseconds(start, marks[4 * chunk + part]) / end);
-      const int to = static_cast<int>(59 * milliseconds(start, marks[4 * chunk + part + 1]) / end);
-      std::fill(line.begin() + from, line.begin() + to + 1, "iko"[part]);
-    }
-    cookbook::println("  chunk {} {}", chunk + 1, line);
   }
 }
 
@@ -98,10 +74,11 @@ int main(int argc, char** argv) {
   };                     // the destructors of the streams wait
 
   run(1);
-  draw_time_line("one stream (i copy in, k kernel, o copy out)", marks, chunks);
+  const TimeLine in_one_stream(marks, chunks);
+  draw("one stream", in_one_stream, in_one_stream.total());
   checks.equal("wrong results with one stream", wrong_results(), 0);
   run(chunks);
-  draw_time_line("one stream per chunk", marks, chunks);
+  draw("one stream per chunk", TimeLine(marks, chunks), in_one_stream.total());
   checks.equal("wrong results with one stream per chunk", wrong_results(), 0);
   checks.that("the host had queued all of it before the device was done", host_was_ahead);
 

@@ -1,6 +1,6 @@
 // Streams, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_streams/cuda_streams_bench.cu common/cookbook/*.cpp -lfmt -o cuda_streams_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams_bench.cu common/cookbook/*.cpp -lfmt -o cuda_streams_bench
 // Run:     cuda_streams_bench [--count N] [--chunks N] [--steps N] [--rounds N]
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // A kernel that takes a while writes 42, and the result is copied to the host, all in one stream. Both calls return at
 // once, as they should with page-locked memory. The host reads the result right away, and finds what was there before.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_streams/cuda_streams_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_streams_no_wait
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_streams_no_wait
 // Run:     cuda_streams_no_wait
 // Symptom: exit 1, prints "the host read 0, the device computed 42"
 

@@ -1,9 +1,7 @@
 // Tensor cores, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores_bench
 // Run:     cuda_tensor_cores_bench [--largest N] [--rounds N]
-
-#include <cublas_v2.h>
 
 #include <cmath>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "product_reference.cuh"
 #include "tensor_product.cuh"
 #include "tiled_tensor_product.cuh"
 
@@ -31,11 +30,6 @@ __global__ void fill(bfloat16* numbers, float* as_floats, unsigned count, unsign
   if (i >= count) return;
   numbers[i] = number(seed, i);
   as_floats[i] = __bfloat162float(numbers[i]);
-}
-
-__global__ void count_far(const float* one, const float* other, unsigned count, float bound, int* far) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count && !(fabsf(one[i] - other[i]) <= bound)) atomicAdd(far, 1);
 }
 
 constexpr int mma_rounds = 4'000, mma_sums = 8, mma_warps = 8;
@@ -71,7 +65,7 @@ double start_mma_loop(const bfloat16* a, const bfloat16* b, int n, float* never)
   return 2.0 * side * side * side * mma_sums * mma_rounds * mma_warps * blocks;
 }
 
-void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds) {
+void measure(cookbook::Checks& checks, reference::Cublas& cublas, int n, int rounds) {
   const unsigned count = n * n;
   gpu::DeviceArray<bfloat16> a(count), b(count);
   gpu::DeviceArray<float> float_a(count), float_b(count), c(count), library(count);
@@ -80,11 +74,8 @@ void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds)
   fill<<<(count + 255) / 256, 256>>>(b.data(), float_b.data(), count, 2);
   CUDA_CHECK(cudaGetLastError());
 
-  // cuBLAS stores matrices column by column, so it takes ours for their transposes: (AB)^T = B^T A^T.
-  const float one = 1, zero = 0;
   const auto by_cublas = [&](const void* left, const void* right, cudaDataType type, cublasComputeType_t compute) {
-    CUBLAS_CHECK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, right, type, n, left, type, n, &zero,
-                              library.data(), CUDA_R_32F, n, compute, CUBLAS_GEMM_DEFAULT));
+    cublas.multiply(left, right, library.data(), n, n, type, compute);
   };
   const std::string tiled = "tiles in shared memory";
   struct Way {
@@ -99,14 +90,14 @@ void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds)
          tensor_product<<<dim3(n / side, n / side), 32>>>(a.data(), b.data(), c.data(), n);
          CUDA_CHECK(cudaGetLastError());
        }},
-      {tiled, &c, [&] { start_tiled_tensor_product(a.data(), b.data(), c.data(), n); }},
+      {tiled, &c, [&] { wmma_tiles::start_product(a.data(), b.data(), c.data(), n); }},
       {"cuBLAS, TF32", &library,
        [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32); }},
       {"cuBLAS, float", &library, [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F); }}};
 
-  if (!tiles_fit()) {
-    cookbook::println("left out, since blocks of this device have less than {} bytes of shared memory: {}", tiled_bytes,
-                      tiled);
+  if (!wmma_tiles::fits()) {
+    cookbook::println("left out, since blocks of this device have less than {} bytes of shared memory: {}",
+                      wmma_tiles::shared_bytes, tiled);
     std::erase_if(ways, [&](const Way& way) { return way.name == tiled; });
   }
 
@@ -132,13 +123,8 @@ void measure(cookbook::Checks& checks, cublasHandle_t cublas, int n, int rounds)
       }
       checks.equal(fmt::format("n = {}, {}, elements of 1000 that are far from the exact ones", n, way.name), far, 0);
     } else {
-      gpu::DeviceArray<int> far(1);
-      far.zero();
-      // The mean magnitude of a term is 1/4.
-      count_far<<<(count + 255) / 256, 256>>>(way.result->data(), first.data(), count,
-                                              1e-5F * static_cast<float>(n) / 4, far.data());
-      CUDA_CHECK(cudaGetLastError());
-      checks.equal(fmt::format("n = {}, {}, elements that are far from cuBLAS's", n, way.name), far.to_host()[0], 0);
+      checks.equal(fmt::format("n = {}, {}, elements that are far from cuBLAS's", n, way.name),
+                   reference::far_apart(*way.result, first, reference::rounding_bound(n)), 0);
     }
   }
 
@@ -165,12 +151,10 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  cublasHandle_t cublas;
-  CUBLAS_CHECK(cublasCreate(&cublas));
+  reference::Cublas cublas;
   cookbook::Checks checks;
   for (const int n : {4096, 8192, 16384}) {
     if (n <= largest) measure(checks, cublas, n, rounds);
   }
-  CUBLAS_CHECK(cublasDestroy(cublas));
   return checks.exit_code();
 }

@@ -1,6 +1,6 @@
 // Tiled matrix product, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product_bench
 // Run:     cuda_tiled_product_bench [--largest N] [--rounds N]
 
 #include <cmath>
@@ -10,7 +10,8 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "reference.cuh"
+#include "multiply_add.cuh"
+#include "product_reference.cuh"
 #include "steps.cuh"
 
 namespace {
@@ -68,13 +69,14 @@ int far_from_exact(const Matrix& c, bool whole) {
 
 void measure(cookbook::Checks& checks, int n, int rounds) {
   Matrix a(n), b(n), c(n), library(n);
-  Cublas cublas;
+  reference::Cublas cublas;
+  const auto by_cublas = [&] { cublas.multiply(a.data(), b.data(), library.data(), n, a.stride(), CUDA_R_32F); };
   for (const bool whole : {true, false}) {
     const char* numbers = whole ? "whole" : "random";
     fill_with_numbers(a, 1, whole);
     fill_with_numbers(b, 2, whole);
     library.poison();
-    cublas(a, b, library);
+    by_cublas();
     checks.equal(fmt::format("n = {}, {} numbers, cuBLAS, elements of 1000 that are not right", n, numbers),
                  far_from_exact(library, whole), 0);
     // The mean magnitude of a term of two random numbers is 1/4.
@@ -92,7 +94,7 @@ void measure(cookbook::Checks& checks, int n, int rounds) {
   std::vector<cookbook::Benchmark> rows = {
       gpu::timed_row("multiply-add alone", fma_operations, [&] { start_fma_loop(c.data()); })};
   for (const Step& step : steps) rows.push_back(gpu::timed_row(step.name, operations, [&] { step.run(a, b, c); }));
-  rows.push_back(gpu::timed_row("cublasSgemm", operations, [&] { cublas(a, b, library); }));
+  rows.push_back(gpu::timed_row("cublasSgemm", operations, by_cublas));
   cookbook::Figures figures(fmt::format("n = {}", n), cookbook::rate("TFLOP/s", 1e12), gpu::device());
   figures.measure(rows, rounds);
   figures.percent_of("multiply-add alone", "multiply-add");

@@ -1,10 +1,11 @@
 // CUDA and OpenCL side by side
 //
 // Three kernels, written once (kernels.cl), run by CUDA and by OpenCL. The kernels differ in a few words only, which
-// macros replace; the two functions of the host, by_cuda and by_opencl, show where the two systems are less alike. Both
-// results must have the same bits. Without a CUDA device, OpenCL is compared with the host alone.
+// macros replace; the two functions of the host, by_cuda and by_opencl, show where the two systems are less alike. The
+// program prints how long both take for each kernel, and before the first one. Both results must have the same bits.
+// Without a CUDA device, OpenCL is compared with the host alone.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl
 // Run:     cuda_and_opencl [--count N] [--device N]
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/opencl.hpp"
 #include "cookbook/options.hpp"
+#include "shortest_time.hpp"
 
 #include "kernels.cl"  // last: its macros are meant for the kernels alone
 
@@ -24,8 +26,13 @@ namespace {
 using Values = std::vector<float>;
 using CudaKernel = void(const float* a, const float* b, float* result, int count);
 
+struct Run {
+  Values result;
+  double seconds;  ///< that the device took for the kernel, in the fastest of ten runs
+};
+
 /// The kernel was compiled with this program; a launch takes the number of groups, and its arguments in parentheses.
-Values by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups) {
+Run by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups) {
   const std::size_t bytes = a.size() * sizeof(float);
   Values result(a.size(), std::numeric_limits<float>::quiet_NaN());  // so that an unwritten element is noticed
   float *device_a = nullptr, *device_b = nullptr, *device_result = nullptr;
@@ -35,36 +42,53 @@ Values by_cuda(CudaKernel* kernel, const Values& a, const Values& b, int groups)
   CUDA_CHECK(cudaMemcpy(device_a, a.data(), bytes, cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(device_b, b.data(), bytes, cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaMemcpy(device_result, result.data(), bytes, cudaMemcpyHostToDevice));
-  kernel<<<groups, group_items>>>(device_a, device_b, device_result, static_cast<int>(a.size()));
-  CUDA_CHECK(cudaGetLastError());
+  gpu::EventTimer timer;
+  double seconds = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 10; ++run) {
+    timer.start();
+    kernel<<<groups, group_items>>>(device_a, device_b, device_result, static_cast<int>(a.size()));
+    CUDA_CHECK(cudaGetLastError());
+    seconds = std::min(seconds, timer.stop());
+  }
   CUDA_CHECK(cudaMemcpy(result.data(), device_result, bytes, cudaMemcpyDeviceToHost));
   for (float* memory : {device_a, device_b, device_result}) CUDA_CHECK(cudaFree(memory));
-  return result;
+  return {result, seconds};
 }
 
-/// Any device of any maker; the kernel is compiled now, and its arguments are set one by one. The global range is the
-/// number of work-items, in all groups together.
-Values by_opencl(const cl::Device& device, const char* name, const Values& a, const Values& b, int groups) {
-  const std::size_t bytes = a.size() * sizeof(float);
-  const cl::Context context = CL_CHECK(cl::Context(device));
-  const cl::CommandQueue queue = CL_CHECK(cl::CommandQueue(context, device));
-  const cl::Program program = opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "kernels.cl")));
-  cl::Kernel kernel = CL_CHECK(cl::Kernel(program, name));
+/// What OpenCL needs before the first kernel; CUDA has it all from the start.
+struct OpenCl {
+  explicit OpenCl(const cl::Device& device)
+      : context(CL_CHECK(cl::Context(device))),
+        queue(opencl::profiling_queue(context, device)),
+        program(opencl::build(context, opencl::read_kernels(opencl::beside(__FILE__, "kernels.cl")))) {}
+  cl::Context context;
+  cl::CommandQueue queue;
+  cl::Program program;  ///< compiled now, for this device, of whatever maker
+};
 
+/// A kernel is found by its name, and its arguments are set one by one. The global range is the number of work-items,
+/// in all groups together.
+Run by_opencl(const OpenCl& cl, const char* name, const Values& a, const Values& b, int groups) {
+  const std::size_t bytes = a.size() * sizeof(float);
+  cl::Kernel kernel = CL_CHECK(cl::Kernel(cl.program, name));
   Values result(a.size(), std::numeric_limits<float>::quiet_NaN());
   const auto buffer_of = [&](const Values& values) {
     return CL_CHECK(
-        cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<float*>(values.data())));
+        cl::Buffer(cl.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<float*>(values.data())));
   };
   const cl::Buffer device_a = buffer_of(a), device_b = buffer_of(b), device_result = buffer_of(result);
   CL_CHECK(kernel.setArg(0, device_a));
   CL_CHECK(kernel.setArg(1, device_b));
   CL_CHECK(kernel.setArg(2, device_result));
   CL_CHECK(kernel.setArg(3, static_cast<cl_int>(a.size())));
-  CL_CHECK(
-      queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * group_items), cl::NDRange(group_items)));
-  CL_CHECK(queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
-  return result;
+  const double seconds = shortest_on_device(10, [&] {
+    cl::Event done;
+    CL_CHECK(cl.queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * group_items),
+                                           cl::NDRange(group_items), nullptr, &done));
+    return done;
+  });
+  CL_CHECK(cl.queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
+  return {result, seconds};
 }
 
 /// How many of the first `count` elements are not the same; a NaN is equal to nothing.
@@ -77,12 +101,14 @@ int different(const Values& one, const Values& other, std::size_t count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int count = 100'000;
+  int count = 1'000'000;
   std::size_t number = 0;
   cookbook::Options options("Run the same three kernels by CUDA and by OpenCL");
   options.add("count", count, "elements", 1, 10'000'000);
   options.add("device", number, "number of the OpenCL device, as opencl_devices has it", 0, 63);
   options.parse(argc, argv);
+  const auto device = opencl::chosen_device(number);
+  if (!device) return opencl::without_device();
 
   std::mt19937 random(8);
   Values a(count), b(count), sums(count), iterated(count);
@@ -99,28 +125,37 @@ int main(int argc, char** argv) {
   }
 
   const int groups = (count + group_items - 1) / group_items;  // one work-item per element
-  const int dot_groups = std::min(groups, 64);                 // for the sums: each work-item takes several elements
-  cookbook::Checks checks;
-  checks.that("host: no iterated value is negative", *std::min_element(iterated.begin(), iterated.end()) >= 0);
-  const auto device = opencl::chosen_device(number);
-  if (!device) return opencl::without_device(checks);
-  const Values cl_sums = by_opencl(*device, "add", a, b, groups),
-               cl_dot = by_opencl(*device, "dot_product", a, b, dot_groups),
-               cl_iterated = by_opencl(*device, "iterate", a, b, groups);
+  const int dot_groups = std::min(groups, 1'024);              // for the sums: each work-item takes several elements
   cookbook::println("OpenCL: {}", opencl::name_of(*device));
-  checks.equal("OpenCL and host, different sums", different(cl_sums, sums, count), 0);
-  checks.equal("OpenCL and host, different iterated values", different(cl_iterated, iterated, count), 0);
-  const double dot = std::accumulate(cl_dot.begin(), cl_dot.begin() + dot_groups, 0.0);
-  checks.that("OpenCL's dot product is near the exact one", std::abs(dot - exact) <= 1e-6 * exact);
+  const cookbook::Stopwatch opencl_start;
+  const OpenCl cl(*device);
+  cookbook::println("context, queue and compilation {:9.3f} ms", opencl_start.seconds() * 1e3);
+  const Run cl_add = by_opencl(cl, "add", a, b, groups), cl_dot = by_opencl(cl, "dot_product", a, b, dot_groups),
+            cl_iterate = by_opencl(cl, "iterate", a, b, groups);
+  const auto print = [](const Run& add, const Run& dot, const Run& iterate) {
+    cookbook::println("add                            {:9.3f} ms", add.seconds * 1e3);
+    cookbook::println("dot_product                    {:9.3f} ms", dot.seconds * 1e3);
+    cookbook::println("iterate                        {:9.3f} ms", iterate.seconds * 1e3);
+  };
+  print(cl_add, cl_dot, cl_iterate);
+  cookbook::Checks checks;
+  const double dot = std::accumulate(cl_dot.result.begin(), cl_dot.result.begin() + dot_groups, 0.0);
+  checks.equal("OpenCL: values that differ from the host's",
+               different(cl_add.result, sums, count) + different(cl_iterate.result, iterated, count), 0);
+  checks.that("OpenCL: the dot product is near the exact one", std::abs(dot - exact) <= 1e-6 * exact);
 
   if (!gpu::device_found()) return gpu::without_device(checks);
-  cudaDeviceProp properties;
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
-  cookbook::println("CUDA: {}", properties.name);
-  checks.equal("CUDA and OpenCL, different sums", different(by_cuda(add, a, b, groups), cl_sums, count), 0);
-  checks.equal("CUDA and OpenCL, different sums of products",
-               different(by_cuda(dot_product, a, b, dot_groups), cl_dot, dot_groups), 0);
-  checks.equal("CUDA and OpenCL, different iterated values",
-               different(by_cuda(iterate, a, b, groups), cl_iterated, count), 0);
+  cookbook::println("CUDA: {}", gpu::device());
+  const cookbook::Stopwatch cuda_start;
+  CUDA_CHECK(cudaFree(nullptr));  // the first call that needs a device makes CUDA's context
+  cookbook::println("context                        {:9.3f} ms", cuda_start.seconds() * 1e3);
+  const Run cuda_add = by_cuda(add, a, b, groups), cuda_dot = by_cuda(dot_product, a, b, dot_groups),
+            cuda_iterate = by_cuda(iterate, a, b, groups);
+  print(cuda_add, cuda_dot, cuda_iterate);
+  checks.equal("CUDA: values that differ from OpenCL's",
+               different(cuda_add.result, cl_add.result, count) +
+                   different(cuda_dot.result, cl_dot.result, dot_groups) +
+                   different(cuda_iterate.result, cl_iterate.result, count),
+               0);
   return checks.exit_code();
 }

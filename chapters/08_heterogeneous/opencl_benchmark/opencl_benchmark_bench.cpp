@@ -74,6 +74,8 @@ int main(int argc, char** argv) {
     cookbook::println("device {}: {}", number, opencl::name_of(devices[number]));
     rows.push_back(opencl::timed_row(fmt::format("device {}, kernel alone", number), additions,
                                      [&] { return sum.run(repeats, c); }));
+    rows.push_back(opencl::timed_row(fmt::format("device {}, in groups of 64", number), additions,
+                                     [&] { return sum.run(repeats, c, 64); }));
     rows.emplace_back(fmt::format("device {}, launch to copy back", number), additions, [&] { sum.run(repeats, c); });
   }
 

@@ -47,11 +47,14 @@ class DeviceSum {
 
   std::size_t bytes() const { return count_ * sizeof(float); }
 
-  /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times.
-  cl::Event run(unsigned repeats, Vector& c) {
+  /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times. Groups have `group`
+  /// work-items; with 0, the driver chooses how many.
+  cl::Event run(unsigned repeats, Vector& c, std::size_t group = 0) {
+    const cl::NDRange all(group == 0 ? count_ : (count_ + group - 1) / group * group);
     cl::Event times;
     CL_CHECK(kernel_.setArg(4, cl_uint{repeats}));
-    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count_), cl::NullRange, nullptr, &times));
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, all, group == 0 ? cl::NullRange : cl::NDRange(group),
+                                         nullptr, &times));
     CL_CHECK(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
     return times;
   }

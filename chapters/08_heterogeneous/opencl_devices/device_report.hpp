@@ -13,6 +13,7 @@ struct DeviceFacts {
   cl_ulong local_bytes, constant_bytes, global_bytes, buffer_bytes;  ///< the last one: of the largest single buffer
   std::size_t group_size;                                            ///< work-items in the largest work-group
   std::string language;                                              ///< version of OpenCL C
+  cl_device_local_mem_type local_type = CL_LOCAL;                    ///< CL_LOCAL, or CL_GLOBAL: ordinary memory
 };
 
 inline DeviceFacts facts_of(const cl::Device& device) {
@@ -25,7 +26,8 @@ inline DeviceFacts facts_of(const cl::Device& device) {
           .global_bytes = CL_CHECK(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
           .buffer_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
           .group_size = CL_CHECK(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
-          .language = CL_CHECK(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>())};
+          .language = CL_CHECK(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>()),
+          .local_type = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>())};
 }
 
 /// A number of bytes in GB, MB or KB (powers of 1024) without decimals, in the largest unit that gives at least 1.
@@ -52,6 +54,7 @@ inline std::vector<std::string> report(std::size_t number, const DeviceFacts& fa
           fmt::format("Device - Max Clock Speed: {} MHz", facts.clock_mhz),
           fmt::format("Device - Compute Units: {}", facts.compute_units),
           fmt::format("Device - Local Memory: {}", size_text(facts.local_bytes)),
+          fmt::format("Device - Local Memory Is: {}", facts.local_type == CL_LOCAL ? "on chip" : "global memory"),
           fmt::format("Device - Constant Memory: {}", size_text(facts.constant_bytes)),
           fmt::format("Device - Global Memory: {}", size_text(facts.global_bytes)),
           fmt::format("Device - Max Buffer Size: {}", size_text(facts.buffer_bytes)),

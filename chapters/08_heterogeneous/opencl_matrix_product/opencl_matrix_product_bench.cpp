@@ -59,8 +59,9 @@ int main(int argc, char** argv) {
 
   const std::size_t limit_items = 256 * 64 * CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
   const cl::Buffer sums = CL_CHECK(cl::Buffer(context, CL_MEM_WRITE_ONLY, 16 * limit_items * sizeof(float)));
-  cl::Kernel limit = CL_CHECK(cl::Kernel(program, "multiply_add"));
-  constexpr int limit_steps = 256;
+  const bool is_processor = (CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) != 0;
+  cl::Kernel limit = CL_CHECK(cl::Kernel(program, is_processor ? "multiply_add_16" : "multiply_add_4"));
+  constexpr int limit_steps = 1'024;
   CL_CHECK(limit.setArg(0, sums));
   CL_CHECK(limit.setArg(1, 0.5F));
   CL_CHECK(limit.setArg(2, limit_steps));
@@ -92,8 +93,8 @@ int main(int argc, char** argv) {
     checks.equal(fmt::format("{}, elements of 1000 that are not right", name), far_from_exact(c, a, b, n), 0);
   };
   const double operations = 2.0 * n * n * n;
-  std::vector<cookbook::Benchmark> rows = {
-      opencl::timed_row("multiply-add alone", 2.0 * 8 * 16 * limit_steps * static_cast<double>(limit_items), [&] {
+  std::vector<cookbook::Benchmark> rows = {opencl::timed_row(
+      "multiply-add alone", 2.0 * 8 * (is_processor ? 16 : 4) * limit_steps * static_cast<double>(limit_items), [&] {
         cl::Event done;
         CL_CHECK(queue.enqueueNDRangeKernel(limit, cl::NullRange, cl::NDRange(limit_items), cl::NDRange(256), nullptr,
                                             &done));

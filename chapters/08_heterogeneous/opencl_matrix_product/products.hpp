@@ -9,16 +9,17 @@
 using Matrix = std::vector<float>;  ///< n x n, row after row: element (row, column) is [row * n + column]
 
 struct Step {
-  const char* name;    ///< as program and bench print it
-  const char* kernel;  ///< its name in products.cl
-  int items;           ///< a work-group has items x items work-items,
-  int rows, columns;   ///< and computes so many rows and columns of C
+  const char* name;                  ///< as program and bench print it
+  const char* kernel;                ///< its name in products.cl
+  int items;                         ///< a work-group has items x items work-items,
+  int rows, columns;                 ///< and computes so many rows and columns of C
+  double global_loads, local_loads;  ///< numbers that a work-item loads per multiply-add, from each kind of memory
 };
 
-const Step steps[] = {{"step 1: one work-item per element", "naive", 16, 16, 16},
-                      {"step 2: tiles in local memory", "tiled", 16, 16, 16},
-                      {"step 3: 8 x 8 elements in registers", "register_blocked", 16, 128, 128},
-                      {"step 4: vectors of 16, for processors", "vector_blocked", 1, 8, 32}};
+const Step steps[] = {{"step 1: one work-item per element", "naive", 16, 16, 16, 2, 0},
+                      {"step 2: tiles in local memory", "tiled", 16, 16, 16, 2.0 / 16, 2},
+                      {"step 3: 8 x 8 elements in registers", "register_blocked", 16, 128, 128, 2.0 / 128, 16.0 / 64},
+                      {"step 4: vectors of 16, for processors", "vector_blocked", 1, 8, 32, (8.0 + 32) / 256, 0}};
 
 /// Queues c = a * b; as many work-groups as it takes to cover C.
 inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, const Step& step, const cl::Buffer& a,

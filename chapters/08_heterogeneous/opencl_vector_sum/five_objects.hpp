@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cookbook/measure.hpp"
 #include "cookbook/opencl.hpp"
 
 /// Device, context, queue, program, kernel: each one needs those before it.
@@ -19,32 +20,57 @@ struct FiveObjects {
 
 using Vector = std::vector<cl_int>;  ///< cl_int has 32 bits, as the kernel's int
 
-/// A buffer with a copy of `numbers`. It belongs to the context; the data go to a device when one needs them.
-inline cl::Buffer buffer_of(const cl::Context& context, cl_mem_flags access, const Vector& numbers) {
-  // The constructor takes a pointer to what is not const, but only reads from it here.
-  return CL_CHECK(cl::Buffer(context, access | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof(cl_int),
-                             const_cast<cl_int*>(numbers.data())));
-}
-
 /// `count` rounded up to whole work-groups of `group` work-items.
 inline std::size_t work_items(std::size_t count, std::size_t group) { return (count + group - 1) / group * group; }
+
+/// How long the host waited for each part of a sum, in seconds.
+struct Times {
+  double to_device, kernel, to_host;
+};
+
+/// Memory on the device for two vectors and their sums.
+struct Buffers {
+  cl::Buffer a, b, sum;
+};
+
+inline Buffers buffers_for(const FiveObjects& five, const Vector& a, const Vector& b, const Vector& sum) {
+  const auto buffer = [&](cl_mem_flags access, const Vector& v) {
+    return CL_CHECK(cl::Buffer(five.context, access, v.size() * sizeof(cl_int)));
+  };
+  return {buffer(CL_MEM_READ_ONLY, a), buffer(CL_MEM_READ_ONLY, b), buffer(CL_MEM_READ_WRITE, sum)};
+}
 
 /// Adds a[i] and b[i] on the device, and stores the sums in `sum`, which may be longer. `items` work-items in groups of
 /// `group` share the job. Throws std::invalid_argument if the vectors do not fit, and cl::Error if the device refuses
 /// the number of work-items.
-inline void sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, Vector& sum, std::size_t items,
-                          std::size_t group) {
+inline Times sum_on_device(FiveObjects& five, const Buffers& device, const Vector& a, const Vector& b, Vector& sum,
+                           std::size_t items, std::size_t group) {
   if (a.size() != b.size() || sum.size() < a.size()) throw std::invalid_argument("the vectors differ in length");
-  const cl::Buffer device_a = buffer_of(five.context, CL_MEM_READ_ONLY, a);
-  const cl::Buffer device_b = buffer_of(five.context, CL_MEM_READ_ONLY, b);
-  const cl::Buffer device_sum = buffer_of(five.context, CL_MEM_READ_WRITE, sum);
+  const std::size_t bytes = a.size() * sizeof(cl_int), sum_bytes = sum.size() * sizeof(cl_int);
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.sum, CL_TRUE, 0, sum_bytes, sum.data()));  // what it holds now
+  // CL_TRUE: the host waits until the command is done.
+  const cookbook::Stopwatch copies;
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.a, CL_TRUE, 0, bytes, a.data()));
+  CL_CHECK(five.queue.enqueueWriteBuffer(device.b, CL_TRUE, 0, bytes, b.data()));
+  const double to_device = copies.seconds();
 
-  CL_CHECK(five.kernel.setArg(0, device_a));
-  CL_CHECK(five.kernel.setArg(1, device_b));
-  CL_CHECK(five.kernel.setArg(2, device_sum));
+  CL_CHECK(five.kernel.setArg(0, device.a));
+  CL_CHECK(five.kernel.setArg(1, device.b));
+  CL_CHECK(five.kernel.setArg(2, device.sum));
   CL_CHECK(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
+  const cookbook::Stopwatch kernel;
   // Not in CL_CHECK: the caller decides what it means that the device refuses the number of work-items.
   five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(group));
-  // The queue keeps the order, so this reads what the kernel has written. CL_TRUE: the host waits until it is done.
-  CL_CHECK(five.queue.enqueueReadBuffer(device_sum, CL_TRUE, 0, sum.size() * sizeof(cl_int), sum.data()));
+  CL_CHECK(five.queue.finish());  // only to take the time: the queue keeps the order, so the read waits for the kernel
+  const double seconds = kernel.seconds();
+
+  const cookbook::Stopwatch back;
+  CL_CHECK(five.queue.enqueueReadBuffer(device.sum, CL_TRUE, 0, sum_bytes, sum.data()));
+  return {to_device, seconds, back.seconds()};
+}
+
+/// The same with buffers of its own, for a single sum.
+inline Times sum_on_device(FiveObjects& five, const Vector& a, const Vector& b, Vector& sum, std::size_t items,
+                           std::size_t group) {
+  return sum_on_device(five, buffers_for(five, a, b, sum), a, b, sum, items, group);
 }

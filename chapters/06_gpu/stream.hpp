@@ -1,4 +1,4 @@
-/// A stream that waits for its work at the end of its scope, and host memory that copies of a stream can use.
+/// A stream that waits for its work at the end of its scope, an event, and host memory that copies of a stream can use.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,20 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// A mark in a stream, for which other streams and the host can wait.
+class Event {
+ public:
+  Event() { CUDA_CHECK(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  operator cudaEvent_t() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
 /// Page-locked memory of the host, which the operating system does not move: the device copies it by itself.
 template <typename T>
 class PinnedArray {
@@ -35,6 +49,8 @@ class PinnedArray {
   PinnedArray(const PinnedArray&) = delete;
   PinnedArray& operator=(const PinnedArray&) = delete;
 
+  T* data() { return data_; }
+  std::size_t size() const { return size_; }
   T* begin() { return data_; }
   T* end() { return data_ + size_; }
 

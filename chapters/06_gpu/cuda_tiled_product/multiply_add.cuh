@@ -1,10 +1,7 @@
-/// What the product is measured against: the device's arithmetic, and cuBLAS.
+/// What the product is measured against: the device's arithmetic.
 #pragma once
 
-#include <cublas_v2.h>
-
 #include "cookbook/cuda.hpp"
-#include "matrix.cuh"
 
 /// Rounds of fma_loop(), multiplications and additions of each, and threads of a block.
 constexpr int fma_rounds = 4'000, fma_round = 128, fma_threads = 256;
@@ -30,26 +27,3 @@ inline double start_fma_loop(float* never) {
   CUDA_CHECK(cudaGetLastError());
   return 2.0 * fma_rounds * fma_round * fma_threads * blocks;
 }
-
-/// cuBLAS, in single precision throughout: no TF32, which would shorten the factors to 11 binary digits.
-class Cublas {
- public:
-  Cublas() {
-    CUBLAS_CHECK(cublasCreate(&handle_));
-    CUBLAS_CHECK(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH));
-  }
-  ~Cublas() { cublasDestroy(handle_); }
-  Cublas(const Cublas&) = delete;
-  Cublas& operator=(const Cublas&) = delete;
-
-  /// cuBLAS stores matrices column by column, so it takes ours for their transposes. Since (AB)^T = B^T A^T, they are
-  /// exchanged.
-  void operator()(const Matrix& a, const Matrix& b, Matrix& c) {
-    const float one = 1, zero = 0;
-    CUBLAS_CHECK(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, c.n(), c.n(), c.n(), &one, b.data(), b.stride(),
-                             a.data(), a.stride(), &zero, c.data(), c.stride()));
-  }
-
- private:
-  cublasHandle_t handle_ = nullptr;
-};

@@ -1,11 +1,20 @@
-/// The product on the tensor cores for large matrices: tiles in shared memory, copied while the warps compute.
+/// The product on the tensor cores by wmma for large matrices: tiles in shared memory, copied while the warps compute.
+/// For cuda_tensor_cores, and as the first row of cuda_hopper_product.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_pipeline.h>
+#include <mma.h>
+
+#include <cstddef>
 
 #include "cookbook/cuda.hpp"
-#include "tensor_product.cuh"
 
+namespace wmma_tiles {
+
+using bfloat16 = __nv_bfloat16;
+
+constexpr int side = 16;                            ///< of a tile of wmma
 constexpr int tile_rows = 128, tile_columns = 128;  ///< of C, per block
 constexpr int tile_depth = 64;                      ///< columns of A, and rows of B, in shared memory at a time
 constexpr int stages = 3;                           ///< tiles in shared memory: one in use, two on their way
@@ -41,8 +50,7 @@ __device__ inline void load_from_shared(BTile& tile, const bfloat16* from, int r
 }
 
 /// The 2 asks the compiler for so few registers that two blocks fit on a multiprocessor.
-__global__ void __launch_bounds__(tile_threads, 2)
-    tiled_tensor_product(const bfloat16* a, const bfloat16* b, float* c, int n) {
+__global__ void __launch_bounds__(tile_threads, 2) product(const bfloat16* a, const bfloat16* b, float* c, int n) {
   namespace wmma = nvcuda::wmma;
   extern __shared__ __align__(128) unsigned char shared[];
   Stage* const in_shared = reinterpret_cast<Stage*>(shared);
@@ -105,21 +113,23 @@ __global__ void __launch_bounds__(tile_threads, 2)
   }
 }
 
-constexpr int tiled_bytes = stages * sizeof(Stage);  ///< shared memory of a block: 105 KiB
+constexpr int shared_bytes = stages * sizeof(Stage);  ///< shared memory of a block: 105 KiB
 
 /// Whether a block of the device can have that much shared memory. Those of compute capability 8.6, 8.9 and 12.0
 /// cannot.
-inline bool tiles_fit() {
+inline bool fits() {
   int device = 0, most = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return tiled_bytes <= most;
+  return shared_bytes <= most;
 }
 
-/// Queues c = a * b on the default stream; n is a multiple of 128.
-inline void start_tiled_tensor_product(const bfloat16* a, const bfloat16* b, float* c, int n) {
+/// Queues c = a * b; n is a multiple of 128.
+inline void start_product(const bfloat16* a, const bfloat16* b, float* c, int n, cudaStream_t stream = nullptr) {
   // More than 48 KiB have to be asked for.
-  CUDA_CHECK(cudaFuncSetAttribute(tiled_tensor_product, cudaFuncAttributeMaxDynamicSharedMemorySize, tiled_bytes));
-  tiled_tensor_product<<<dim3(n / tile_columns, n / tile_rows), tile_threads, tiled_bytes>>>(a, b, c, n);
+  CUDA_CHECK(cudaFuncSetAttribute(product, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  product<<<dim3(n / tile_columns, n / tile_rows), tile_threads, shared_bytes, stream>>>(a, b, c, n);
   CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace wmma_tiles

@@ -1,0 +1,63 @@
+/// Counting how often each byte occurs, in three ways. Each adds to `counts`, which must be 0 at the start.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cookbook/cuda.hpp"
+
+using Sample = unsigned char;
+constexpr int bins = 256, threads = 1024;  // of a block
+
+/// Calls function(sample) for this thread's share of the samples, which begin on a 16-byte boundary. Each load takes 16
+/// of them, and four loads are under way before the first is used. The threads of a warp load neighbouring addresses.
+template <typename Function>
+__device__ void for_each_sample(const Sample* samples, std::size_t count, Function function) {
+  constexpr int in_flight = 4;
+  const auto* sixteens = reinterpret_cast<const uint4*>(samples);
+  const std::size_t whole = count / 16, me = std::size_t(blockIdx.x) * threads + threadIdx.x,
+                    all_threads = std::size_t(gridDim.x) * threads;
+  const auto each_of_four = [&](unsigned word) {
+    for (int shift = 0; shift < 32; shift += 8) function(word >> shift & 0xFF);
+  };
+  for (std::size_t first = me; first < whole; first += in_flight * all_threads) {
+    uint4 loaded[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (first + u * all_threads < whole) loaded[u] = __ldcs(sixteens + first + u * all_threads);
+    }
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (first + u * all_threads >= whole) break;
+      each_of_four(loaded[u].x);
+      each_of_four(loaded[u].y);
+      each_of_four(loaded[u].z);
+      each_of_four(loaded[u].w);
+    }
+  }
+  if (whole * 16 + me < count) function(samples[whole * 16 + me]);  // up to 15 samples behind the last sixteen
+}
+
+/// All threads of the grid share 256 counters in the device's memory.
+__global__ void __launch_bounds__(threads) count_in_global(const Sample* samples, std::size_t count, unsigned* counts) {
+  for_each_sample(samples, count, [=](unsigned sample) { atomicAdd(&counts[sample], 1U); });
+}
+
+/// Each block has counters of its own in its shared memory, `copies` of them for each bin, of which a thread uses the
+/// one that its place in the warp says. At the end each block adds its sums to `counts`.
+template <int copies>
+__global__ void __launch_bounds__(threads) count_in_shared(const Sample* samples, std::size_t count, unsigned* counts) {
+  __shared__ unsigned mine[bins][copies];
+  for (int i = threadIdx.x; i < bins * copies; i += threads) mine[i / copies][i % copies] = 0;
+  __syncthreads();
+
+  const int copy = threadIdx.x % copies;
+  for_each_sample(samples, count, [&](unsigned sample) { atomicAdd(&mine[sample][copy], 1U); });
+  __syncthreads();
+
+  for (int bin = threadIdx.x / copies; bin < bins; bin += threads / copies) {  // `copies` neighbours for each bin
+    unsigned sum = mine[bin][copy];
+    for (int distance = copies / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, distance);
+    if (copy == 0 && sum > 0) atomicAdd(&counts[bin], sum);
+  }
+}

@@ -1,0 +1,152 @@
+/// Prefix sums and compaction, one tile of the array per block. How a block learns what comes before its tile is in
+/// look_back.cuh.
+#pragma once
+
+#include "look_back.cuh"
+
+constexpr int warps = 8, threads = 32 * warps;             ///< of a block
+constexpr int fours = 4, tile_size = threads * 4 * fours;  ///< a thread takes `fours` times four neighbours
+
+inline unsigned tiles_of(std::size_t count) { return static_cast<unsigned>((count + tile_size - 1) / tile_size); }
+
+/// Where the thread's four number c begins. The fours of a warp with the same c are neighbours, so the warp loads 512
+/// bytes in one piece.
+__device__ inline std::size_t place(int tile, int c) {
+  return std::size_t(tile) * tile_size + threadIdx.x / 32 * (128 * fours) + c * 128 + threadIdx.x % 32 * 4;
+}
+
+/// The thread's part of a tile; 0 stands for what is behind the array's end.
+__device__ inline void load(const unsigned* in, std::size_t count, int tile, uint4 (&four)[fours]) {
+  const bool whole = std::size_t(tile + 1) * tile_size <= count;
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    const std::size_t i = place(tile, c);
+    if (whole) {
+      four[c] = __ldcs(reinterpret_cast<const uint4*>(in + i));
+    } else {
+      four[c] = {i < count ? in[i] : 0, i + 1 < count ? in[i + 1] : 0, i + 2 < count ? in[i + 2] : 0,
+                 i + 3 < count ? in[i + 3] : 0};
+    }
+  }
+}
+
+__device__ inline void store(unsigned* out, std::size_t count, int tile, const uint4 (&four)[fours]) {
+  const bool whole = std::size_t(tile + 1) * tile_size <= count;
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    const std::size_t i = place(tile, c);
+    if (whole) {
+      __stcs(reinterpret_cast<uint4*>(out + i), four[c]);
+    } else {
+      const unsigned values[] = {four[c].x, four[c].y, four[c].z, four[c].w};
+      for (int j = 0; j < 4; ++j) {
+        if (i + j < count) out[i + j] = values[j];
+      }
+    }
+  }
+}
+
+/// From the sum of each of the thread's fours: what comes before each within the warp. Returns the sum of the warp.
+__device__ inline unsigned sums_of_warp(const unsigned (&sum)[fours], unsigned (&before)[fours]) {
+  const int lane = threadIdx.x % 32;
+  unsigned so_far = 0;
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    unsigned up_to_mine = sum[c];  // of the lanes up to this one, at twice the distance in each step
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const unsigned other = __shfl_up_sync(whole_warp, up_to_mine, distance);
+      if (lane >= distance) up_to_mine += other;
+    }
+    before[c] = so_far + up_to_mine - sum[c];
+    so_far += __shfl_sync(whole_warp, up_to_mine, 31);
+  }
+  return so_far;
+}
+
+struct Sums {
+  unsigned before_warp, of_tile;
+};
+
+/// From the sum of each warp: what comes before this warp within the tile, and the tile's sum.
+__device__ inline Sums sums_of_tile(unsigned of_warp) {
+  __shared__ unsigned of_warps[warps];
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  Sums sums{0, 0};
+#pragma unroll
+  for (unsigned warp = 0; warp < warps; ++warp) {
+    if (warp == threadIdx.x / 32) sums.before_warp = sums.of_tile;
+    sums.of_tile += of_warps[warp];
+  }
+  return sums;
+}
+
+/// out[i] = in[0] + in[1] + ... + in[i]. `tiles` knows how to take a tile, and what comes before it.
+template <typename AnyTiles>
+__global__ void __launch_bounds__(threads) scan(const unsigned* in, unsigned* out, std::size_t count, AnyTiles tiles) {
+  const int tile = take_tile(tiles);
+  uint4 four[fours];
+  unsigned sum[fours], before[fours];
+  load(in, count, tile, four);
+#pragma unroll
+  for (int c = 0; c < fours; ++c) sum[c] = four[c].x + four[c].y + four[c].z + four[c].w;
+  const Sums sums = sums_of_tile(sums_of_warp(sum, before));
+  const unsigned before_mine = sum_before(tiles, tile, sums.of_tile) + sums.before_warp;
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    four[c].x += before_mine + before[c];
+    four[c].y += four[c].x;
+    four[c].z += four[c].y;
+    four[c].w += four[c].z;
+  }
+  store(out, count, tile, four);
+}
+
+/// The condition of the compaction: odd numbers stay. What load() puts behind the end, 0, does not.
+struct IsOdd {
+  __host__ __device__ bool operator()(unsigned value) const { return value % 2 == 1; }
+};
+
+/// Puts the odd ones of `in` side by side into `out`, in their order, and writes how many there are.
+__global__ void __launch_bounds__(threads)
+    compact(const unsigned* in, unsigned* out, std::size_t count, unsigned* kept, Tiles tiles) {
+  __shared__ unsigned odd_ones[tile_size];
+  const int tile = take_tile(tiles);
+  uint4 four[fours];
+  unsigned odd[fours], before[fours];
+  load(in, count, tile, four);
+#pragma unroll
+  for (int c = 0; c < fours; ++c) odd[c] = four[c].x % 2 + four[c].y % 2 + four[c].z % 2 + four[c].w % 2;
+  const Sums sums = sums_of_tile(sums_of_warp(odd, before));
+#pragma unroll
+  for (int c = 0; c < fours; ++c) {
+    unsigned to = sums.before_warp + before[c];
+    if (IsOdd{}(four[c].x)) odd_ones[to++] = four[c].x;
+    if (IsOdd{}(four[c].y)) odd_ones[to++] = four[c].y;
+    if (IsOdd{}(four[c].z)) odd_ones[to++] = four[c].z;
+    if (IsOdd{}(four[c].w)) odd_ones[to++] = four[c].w;
+  }
+  const unsigned before_tile = sum_before(tiles, tile, sums.of_tile);  // and a barrier: odd_ones is complete
+  for (unsigned i = threadIdx.x; i < sums.of_tile; i += threads) out[before_tile + i] = odd_ones[i];
+  if (threadIdx.x == 0 && tile == gridDim.x - 1) *kept = before_tile + sums.of_tile;
+}
+
+/// The tiles of the scan in three launches: nobody looks back, since the sums are there.
+struct KnownTiles {
+  const unsigned* sums;  ///< of each tile and all before it
+};
+__device__ inline int take_tile(KnownTiles) { return blockIdx.x; }
+__device__ inline unsigned sum_before(KnownTiles tiles, int tile, unsigned) {
+  return tile == 0 ? 0 : tiles.sums[tile - 1];
+}
+
+/// The first of these launches.
+__global__ void __launch_bounds__(threads) sum_tiles(const unsigned* in, std::size_t count, unsigned* of_tile) {
+  uint4 four[fours];
+  unsigned sum[fours], before[fours];
+  load(in, count, blockIdx.x, four);
+#pragma unroll
+  for (int c = 0; c < fours; ++c) sum[c] = four[c].x + four[c].y + four[c].z + four[c].w;
+  const Sums sums = sums_of_tile(sums_of_warp(sum, before));
+  if (threadIdx.x == 0) of_tile[blockIdx.x] = sums.of_tile;
+}

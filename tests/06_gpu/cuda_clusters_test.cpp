@@ -1,0 +1,57 @@
+// The programs seen from outside.
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+TEST(cuda_clusters, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_clusters", "cuda_clusters_block_barrier"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_clusters, every_way_is_right_for_every_size) {
+  // Parts that are shorter than a block has threads, and longer; rows that are rounded up; one cluster, and many.
+  const std::vector<std::vector<std::string>> sizes = {
+      {"1", "64"}, {"1", "131072"}, {"3", "100"}, {"7", "8192"}, {"500", "20000"}};
+  for (const auto& size : sizes) {
+    const auto result = run("cuda_clusters", {"--rows", size[0], "--columns", size[1]});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    for (const std::string way :
+         {"copy, for comparison", "a block per row, which loads it twice",
+          "a cluster of 4 blocks per row, [0-9]+ at once", "a cluster of 8 blocks per row, [0-9]+ at once",
+          "a cluster of 16 blocks per row, [0-9]+ at once"}) {
+      EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ ms$").size(), 1U) << result.text();
+    }
+    EXPECT_EQ(result.out.back(), "ok    ways with another bit than the processor's: 0");
+  }
+}
+
+TEST(cuda_clusters_timing, a_cluster_is_faster_than_a_block) {
+  const auto result = run("cuda_clusters");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto block = result.captures("^a block per row.* ([0-9.]+) ms$"),
+             cluster = result.captures("^a cluster of 8 .* ([0-9.]+) ms$");
+  ASSERT_EQ(block.size(), 1U) << result.text();
+  ASSERT_EQ(cluster.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(cluster[0]), std::stod(block[0])) << result.text();
+}
+
+TEST(cuda_clusters, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_clusters",
+                          {{"--rows", "3", "--columns", "1088"}, {"--rows", "2", "--columns", "32768"}},
+                          {"memcheck", "racecheck", "initcheck"});
+}
+
+}  // namespace

@@ -1,0 +1,67 @@
+// The programs seen from outside.
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+TEST(cuda_cooperative_groups, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_cooperative_groups", "cuda_cooperative_groups_ordinary_launch"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_cooperative_groups, one_launch_equals_two_for_any_grid) {
+  // One block; fewer blocks than a tile has threads, and more; more than a block has threads.
+  for (const std::string blocks : {"1", "2", "31", "33", "100", "257", "300", "65536", "0"}) {
+    const auto result = run("cuda_cooperative_groups", {"--blocks", blocks});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << blocks << '\n' << result.text();
+    for (const std::string time :
+         {"an empty kernel after another", "a barrier for the whole grid",
+          "two launches: add up, load again and divide", "one launch: add up, wait and divide"}) {
+      EXPECT_EQ(result.lines_with("^" + time + " +[0-9.]+ us$").size(), 1U) << result.text();
+    }
+    for (const std::string check :
+         {"values that are not right after two launches: 0", "values that have another bit after one launch: 0",
+          "a grid with one block too many: too many blocks in cooperative launch"}) {
+      EXPECT_TRUE(result.has_line("ok    " + check)) << result.text();
+    }
+  }
+}
+
+TEST(cuda_cooperative_groups_timing, one_launch_is_faster_than_two) {
+  const auto result = run("cuda_cooperative_groups");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto two = result.captures("^two launches.* ([0-9.]+) us$"),
+             one = result.captures("^one launch.* ([0-9.]+) us$");
+  ASSERT_EQ(two.size(), 1U) << result.text();
+  ASSERT_EQ(one.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(one[0]), std::stod(two[0])) << result.text();
+}
+
+TEST(cuda_cooperative_groups, blocks_that_do_not_run_keep_the_others_waiting) {
+  const auto result = run("cuda_cooperative_groups_ordinary_launch");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  const auto given_up = result.captures("^([0-9]+) blocks have given up, [0-9]+ values are wrong$");
+  ASSERT_EQ(given_up.size(), 1U) << result.text();
+  EXPECT_GT(std::stoi(given_up[0]), 0) << result.text();
+}
+
+TEST(cuda_cooperative_groups, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_cooperative_groups", {{"--blocks", "3"}, {"--blocks", "32"}},
+                          {"memcheck", "racecheck", "initcheck"},
+                          {"--report-api-errors", "no"});  // the grid that is too large is meant to be refused
+}
+
+}  // namespace

@@ -1,0 +1,57 @@
+// The program seen from outside, at sizes that are no multiples of what a load or a block takes.
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+const std::string ways[] = {"in the device's memory", "in shared memory", "in shared memory, 32 sets",
+                            "cub::DeviceHistogram"};
+
+TEST(cuda_histogram, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_histogram", "cuda_histogram_plain_sum"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_histogram, counts_all_at_every_size) {
+  // Less than one load, loads and a rest, blocks and a rest; and more than four loads of every thread of a large
+  // device.
+  for (const std::string count : {"1", "15", "16", "17", "4099", "16384", "1000003", "70000013"}) {
+    const auto result = run("cuda_histogram", {"--count", count}, {.environment = {{"COOKBOOK_GUARD", "1"}}});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 0) << count << '\n' << result.text();
+    ASSERT_EQ(result.out.size(), std::size(ways) + 2) << result.text();
+    for (const std::string& way : ways) {
+      EXPECT_EQ(result.lines_with("^" + way + " +[0-9]+ GB/s +[0-9]+ GB/s$").size(), 1U) << result.text();
+    }
+    EXPECT_EQ(result.out.back(), "ok    ways with a wrong count: 0") << count;
+  }
+}
+
+TEST(cuda_histogram, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_histogram", {{"--count", "100003"}, {"--count", "65536"}},
+                          {"memcheck", "racecheck", "initcheck", "synccheck"});
+}
+
+TEST(cuda_histogram_timing, shared_counters_are_faster_than_global_ones) {
+  const auto result = run("cuda_histogram");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  for (const std::string column : {" +([0-9]+) GB/s +[0-9]+ GB/s$", " +[0-9]+ GB/s +([0-9]+) GB/s$"}) {
+    const auto global = result.captures("^" + ways[0] + column), shared = result.captures("^" + ways[2] + column);
+    ASSERT_EQ(global.size(), 1U) << result.text();
+    ASSERT_EQ(shared.size(), 1U) << result.text();
+    EXPECT_GT(std::stod(shared[0]), std::stod(global[0])) << result.text();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,111 @@
+// The program seen from outside, and its steps from inside: what they give back, and where.
+
+#define main cuda_memory_pool_main  // the functions stand in the program's file, and the test has a main() of its own
+#include "06_gpu/cuda_memory_pool/cuda_memory_pool.cu"
+#undef main
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+
+TEST(cuda_memory_pool, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_memory_pool", "cuda_memory_pool_other_stream"}) {
+    const auto result = test_support::run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_memory_pool, every_way_is_right_at_every_size) {
+  for (const std::string count : {"1", "255", "256", "100003", "1048576"}) {
+    for (const std::string steps : {"1", "7"}) {
+      const auto result = test_support::run("cuda_memory_pool", {"--count", count, "--steps", steps});
+      if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+      EXPECT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(result.lines_with(" +[0-9.]+ us +[0-9]+ MiB$").size(), 6U) << result.text();
+      EXPECT_TRUE(result.has_line("ok    ways with a wrong sum: 0")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    a block is used again within its stream: yes")) << result.text();
+    }
+  }
+}
+
+TEST(cuda_memory_pool, the_pool_keeps_memory_only_if_it_is_told_to) {
+  const auto result = test_support::run("cuda_memory_pool");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto reserved = result.captures(" us +([0-9]+) MiB$");
+  ASSERT_EQ(reserved.size(), 6U) << result.text();
+  for (const int row : {0, 1, 2, 3}) EXPECT_EQ(reserved[row], "0") << result.text();
+  EXPECT_GE(std::stoi(reserved[4]), 4) << result.text();
+}
+
+TEST(cuda_memory_pool, a_block_goes_to_another_stream_when_that_waits) {
+  const auto result = test_support::run("cuda_memory_pool");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_EQ(result.captures("^  in .*: +(.*)$"),
+            (std::vector<std::string>{"the block again", "another block", "the block again"}))
+      << result.text();
+}
+
+TEST(cuda_memory_pool_steps, give_back_what_they_take) {
+  if (!gpu::device_found() || !pools_supported()) GTEST_SKIP() << "no device with pools";
+  Job job(100'003);
+  job.in = gpu::DeviceArray<unsigned>(std::vector<unsigned>(job.count, 3));
+  job.sum.zero();
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const auto used_by_pool = [] {
+    std::uint64_t bytes = 0;
+    CUDA_CHECK(cudaMemPoolGetAttribute(default_pool(), cudaMemPoolAttrUsedMemCurrent, &bytes));
+    return bytes;
+  };
+  std::size_t free_before = 0, free_after = 0, total = 0;
+  for (void (*step)(Job&) : {with_one_array, with_malloc, with_pool}) {
+    CUDA_CHECK(cudaMemGetInfo(&free_before, &total));
+    for (int i = 0; i < 1000; ++i) step(job);
+    CUDA_CHECK(cudaStreamSynchronize(job.stream));
+    CUDA_CHECK(cudaMemGetInfo(&free_after, &total));
+    EXPECT_LT(free_before, free_after + (100 << 20));  // 400 MB if nothing were freed
+    EXPECT_EQ(used_by_pool(), 0U);
+  }
+  EXPECT_EQ(job.sum.to_host(), std::vector<unsigned>(job.count, 3 * 9 * 1000));
+}
+
+TEST(cuda_memory_pool_steps, with_the_pool_take_memory_of_the_pool) {
+  if (!gpu::device_found() || !pools_supported()) GTEST_SKIP() << "no device with pools";
+  const auto highest_use = [](Job& job, void (*step)(Job&)) {
+    std::uint64_t bytes = 0;
+    CUDA_CHECK(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrUsedMemHigh, &bytes));  // from now on
+    step(job);
+    CUDA_CHECK(cudaStreamSynchronize(job.stream));
+    CUDA_CHECK(cudaMemPoolGetAttribute(default_pool(), cudaMemPoolAttrUsedMemHigh, &bytes));
+    return bytes;
+  };
+  Job job(100'003);
+  EXPECT_EQ(highest_use(job, with_one_array), 0U);
+  EXPECT_EQ(highest_use(job, with_malloc), 0U);
+  EXPECT_GE(highest_use(job, with_pool), job.count * sizeof(unsigned));
+}
+
+TEST(cuda_memory_pool_timing, a_pool_that_keeps_its_memory_is_faster_than_malloc) {
+  const auto result = test_support::run("cuda_memory_pool");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto times = result.captures(" ([0-9.]+) us +[0-9]+ MiB$");
+  ASSERT_EQ(times.size(), 6U) << result.text();
+  EXPECT_LT(std::stod(times[2]), std::stod(times[1])) << result.text();
+  EXPECT_LT(std::stod(times[4]), std::stod(times[3])) << result.text();
+}
+
+TEST(cuda_memory_pool, is_clean_under_compute_sanitizer) {
+  cuda_test::expect_clean("cuda_memory_pool",
+                          {{"--count", "1001", "--steps", "3"}, {"--count", "1024", "--steps", "3"}});
+  cuda_test::expect_clean("cuda_memory_pool", {{"--count", "1001", "--steps", "3"}}, {"memcheck"},
+                          {"--leak-check", "full"});
+}
+
+}  // namespace

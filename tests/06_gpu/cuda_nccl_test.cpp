@@ -1,0 +1,62 @@
+// The program's output: any number of workers, chunks of all sizes, workers that share a GPU.
+
+#include <string>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+TEST(cuda_nccl, without_a_device_it_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_nccl", "cuda_nccl_type"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_nccl, library_and_ring_are_right_for_any_number_of_workers) {
+  for (const std::string workers : {"1", "2", "3", "5", "8"}) {
+    const auto result = run("cuda_nccl", {"--workers", workers, "--count", "100003"});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    const std::string times = " numbers: the calls return after +\\d+ us, the sums are there after +\\d+ us$";
+    EXPECT_EQ(result.lines_with("^ncclAllReduce, ranks: \\d+ +\\d+" + times).size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^ring by hand, workers: \\d+ +\\d+" + times).size(), 2U) << result.text();
+    EXPECT_TRUE(result.has_line("ok    wrong sums: 0")) << result.text();
+  }
+}
+
+TEST(cuda_nccl, chunks_may_be_empty) {
+  for (const std::string count : {"1", "2", "6", "7", "8"}) {
+    const auto result = run("cuda_nccl", {"--workers", "7", "--count", count});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.text();
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+  }
+}
+
+TEST(cuda_nccl, one_device_is_enough) {
+  const auto result = run("cuda_nccl", {"--count", "1000"}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^NCCL \\d+\\.\\d+\\.\\d+, GPUs: 1$").size(), 1U) << result.text();
+}
+
+TEST(cuda_nccl, writes_nothing_behind_its_arrays) {
+  cuda_test::expect_clean("cuda_nccl", {{"--workers", "3", "--count", "1001"}, {"--workers", "4", "--count", "4096"}},
+                          {});
+}
+
+TEST(cuda_nccl_type, half_of_the_array_takes_part) {
+  const auto result = run("cuda_nccl_type");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("500 of 1000 sums are wrong")) << result.text();
+}
+
+}  // namespace

@@ -1,0 +1,105 @@
+// The program's output; vectorize() from inside, whole and in chunks.
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/cuda_vectorize/vectorize.cuh"
+#include "support/run.hpp"
+
+namespace {
+
+using cuda_test::skipped;
+using test_support::run;
+
+struct Add {
+  __host__ __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+/// Not symmetric, and not 0 where both are.
+struct Quotient {
+  __host__ __device__ float operator()(float a, float b) const { return (a + 1) / (b + 3); }
+};
+
+/// What a plain loop computes.
+template <typename Function>
+std::vector<float> expected(Function function, const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> result(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) result[i] = function(a[i], b[i]);
+  return result;
+}
+
+TEST(cuda_vectorize, the_processor_works_on_vectors_of_every_length) {
+  for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 1'000'003U}) {
+    const auto a = gpu::random_numbers(3, count), b = gpu::random_numbers(4, count);
+    EXPECT_EQ(vectorize(Add{}, Target::cpu)(a, b), expected(Add{}, a, b)) << count;
+    EXPECT_EQ(vectorize(Quotient{}, Target::cpu)(a, b), expected(Quotient{}, a, b)) << count;
+  }
+}
+
+TEST(cuda_vectorize, the_gpu_works_on_vectors_of_every_length_in_chunks_of_any_size) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 5'003U}) {
+    const auto a = gpu::random_numbers(3, count), b = gpu::random_numbers(4, count);
+    for (const std::size_t chunk : {255U, 256U, 999U, 1'000U, 5'003U, 1U << 26}) {
+      EXPECT_EQ(vectorize(Add{}, Target::gpu, chunk)(a, b), expected(Add{}, a, b)) << count << " by " << chunk;
+      EXPECT_EQ(vectorize(Quotient{}, Target::gpu, chunk)(a, b), expected(Quotient{}, a, b))
+          << count << " by " << chunk;
+    }
+  }
+  const auto a = gpu::random_numbers(3, 5), b = gpu::random_numbers(4, 5);
+  EXPECT_EQ(vectorize(Add{}, Target::gpu, 1)(a, b), expected(Add{}, a, b));
+}
+
+TEST(cuda_vectorize, vectors_of_different_lengths_are_refused) {
+  for (const Target target : {Target::cpu, Target::gpu}) {
+    const auto add = vectorize(Add{}, target);
+    EXPECT_THROW(add(std::vector<float>(3), std::vector<float>(4)), std::invalid_argument);
+    EXPECT_THROW(add(std::vector<float>(4), std::vector<float>(3)), std::invalid_argument);
+  }
+}
+
+TEST(cuda_vectorize, all_results_have_the_same_bits) {
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--count", "1", "--terms", "1"},
+                                                  {"--count", "257", "--terms", "1000", "--chunk", "100"},
+                                                  {"--count", "100003", "--terms", "7"}}) {
+    const auto result = run("cuda_vectorize", options);
+    const bool device = result.exit_code != skipped;
+    EXPECT_EQ(result.exit_code, device ? 0 : skipped) << result.text();
+    EXPECT_EQ(result.lines_with("^a \\+ b .* [0-9.]+ ms$").size(), device ? 4U : 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^" + options[3] + " terms .* [0-9.]+ ms$").size(), device ? 4U : 2U) << result.text();
+    EXPECT_TRUE(result.has_line("ok    results with other bits than the loop's: 0")) << result.text();
+  }
+}
+
+TEST(cuda_vectorize, the_processor_needs_no_device) {
+  const auto result = run("cuda_vectorize", {"--count", "1000"}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_EQ(result.exit_code, skipped) << result.text();
+  EXPECT_EQ(result.lines_with("Target::cpu").size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("Target::gpu").size(), 0U) << result.text();
+  EXPECT_TRUE(result.has_line("ok    results with other bits than the loop's: 0")) << result.text();
+}
+
+/// The time in this row of the output, in ms.
+double time_of(const test_support::Result& result, const std::string& row) {
+  const auto found = result.captures("^" + row + " +([0-9.]+) ms$");
+  EXPECT_EQ(found.size(), 1U) << result.text();
+  return found.size() == 1 ? std::stod(found[0]) : std::nan("");
+}
+
+TEST(cuda_vectorize_timing, the_gpu_loses_for_a_sum_and_wins_for_many_terms) {
+  const auto result = run("cuda_vectorize");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  EXPECT_GT(time_of(result, "a \\+ b +Target::gpu"), time_of(result, "a \\+ b +thrust::transform, no copies"));
+  EXPECT_LT(time_of(result, "300 terms +Target::gpu"), time_of(result, "300 terms +a loop, one core"));
+}
+
+TEST(cuda_vectorize, is_clean_under_compute_sanitizer) {
+  const std::vector<std::vector<std::string>> sizes = {{"--count", "1001", "--chunk", "301", "--terms", "3"},
+                                                       {"--count", "1024", "--chunk", "256", "--terms", "3"}};
+  cuda_test::expect_clean("cuda_vectorize", sizes, {"racecheck"});
+  cuda_test::expect_clean("cuda_vectorize", sizes, {"memcheck"}, {"--leak-check", "full"});
+}
+
+}  // namespace
