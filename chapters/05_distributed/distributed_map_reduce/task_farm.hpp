@@ -69,9 +69,9 @@ std::vector<Numbers> map(const mpi::Environment& world, long tasks, Work work, l
   return results;
 }
 
-/// All results, none of which may be empty, combined by `combine`, on rank 0; empty if there are no tasks, and on the other ranks. Each worker
-/// combines its own results, so the order in which this happens is not known: (a + b) + c and b + (c + a) must be equal
-/// (`combine` has to be associative and commutative). `bytes`: see map_as_completed().
+/// All results, none of which may be empty, combined by `combine`, on rank 0; empty if there are no tasks, and on the
+/// other ranks. Each worker combines its own results, so the order in which this happens is not known: (a + b) + c and
+/// b + (c + a) must be equal (`combine` has to be associative and commutative). `bytes`: see map_as_completed().
 template <typename Work, typename Combine>
 Numbers map_reduce(const mpi::Environment& world, long tasks, Work work, Combine combine, long* bytes = nullptr) {
   Numbers mine;
