@@ -111,6 +111,20 @@ TEST_F(idempotent_consumer_consumers, the_same_messages_in_several_consumers_at_
   EXPECT_EQ(balance(database), 30);
 }
 
+TEST_F(idempotent_consumer_consumers, a_consumer_waits_for_another_one_that_is_in_the_middle_of_the_same_message) {
+  std::jthread other;
+  one_transaction(database, {1, 500}, [&](int number) {
+    if (number != 1) return;
+    other = std::jthread([&] {
+      Database own((folder.path / "db").string());
+      one_transaction(own, {1, 500}, nothing);  // throws if it does not wait
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it does not matter how far the other one has come
+  });
+  other.join();
+  EXPECT_EQ(balance(database), 500);
+}
+
 TEST_F(idempotent_consumer_consumers, the_lock_is_taken_at_the_beginning_of_the_transaction) {
   bool seen = false;
   one_transaction(database, {1, 1}, [&](int number) {

@@ -40,6 +40,11 @@ TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
     const auto off = result.captures("^ *\\d+ +\\d\\.\\d{6} +(\\d\\.\\d{6}) ");
     ASSERT_EQ(pi.size(), 2U) << result.text();
     EXPECT_NEAR(std::stod(pi[1]), 3.141592653589793, limit);
+    const auto errors = result.captures("in standard errors: (-?[\\d.]+)");
+    ASSERT_EQ(errors.size(), 1U) << result.text();
+    constexpr double pi_itself = 3.141592653589793;
+    const double standard_error = std::sqrt(pi_itself * (4 - pi_itself)) / std::stod(size);  // size * size points
+    EXPECT_NEAR(std::stod(errors[0]), (std::stod(pi[1]) - pi_itself) / standard_error, 0.01);
     EXPECT_NEAR(std::stod(off[1]), std::abs(std::stod(pi[1]) - 3.141592653589793), 1e-6);
   }
 }

@@ -257,6 +257,57 @@ TEST(container_engine, removes_a_container_whose_port_the_engine_does_not_tell) 
   EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
 }
 
+/// A web server at 127.0.0.1 that answers everything with "Hello World!".
+class FakeServer {
+ public:
+  FakeServer() {
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (true) {
+        auto socket = acceptor_.accept();
+        if (stop.stop_requested()) return;
+        boost::beast::flat_buffer buffer;
+        http::request<http::string_body> request;
+        boost::system::error_code gone;
+        http::read(socket, buffer, request, gone);
+        http::response<http::string_body> response(http::status::ok, 11, "Hello World!");
+        response.prepare_payload();
+        http::write(socket, response, gone);
+      }
+    });
+  }
+  ~FakeServer() {
+    thread_.request_stop();
+    boost::asio::ip::tcp::socket(io_).connect(acceptor_.local_endpoint());  // so that accept() returns
+  }
+  std::string port() const { return std::to_string(acceptor_.local_endpoint().port()); }
+
+ private:
+  boost::asio::io_context io_;
+  boost::asio::ip::tcp::acceptor acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
+  std::jthread thread_;
+};
+
+TEST(container_engine, says_who_is_reached_and_removes_both_containers) {
+  const FakeServer server;
+  FakeEngine fake({{"GET /version", version("1.12", "1.40")},
+                   {"GET /v1.40/images/json", {200, R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])"}},
+                   {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", {204, ""}},
+                   {"POST /v1.40/containers/c1/stop?t=5", {204, ""}},
+                   {"POST /v1.40/containers/c1/wait", {200, R"({"StatusCode":0})"}},
+                   {"GET /v1.40/containers/c1/json",
+                    {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostPort":")" + server.port() + R"("}]}}})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  const auto result = run("container_engine", {"--socket", fake.path()});
+  EXPECT_EQ(result.exit_code, 1) << "this server is at 127.0.0.1 alone, also for the second container\n"
+                                 << result.text();
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.1 +Hello World! +Hello World!$"), testing::SizeIs(1));
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 +Connection refused +Connection refused$"),
+              testing::SizeIs(1));
+  EXPECT_TRUE(result.has_line("ok    through 127.0.0.2 the first is reached: false")) << result.text();
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 2);
+}
+
 TEST(container_engine, says_that_there_is_no_engine) {
   const auto result = run("container_engine", {"--socket", "/no/such/socket"});
   EXPECT_EQ(result.exit_code, 77);

@@ -64,7 +64,7 @@ Seen run(Read read, long timeout) {
   World world;
   Channel often(world), seldom(world);
   fiber a([&] { write_at(world, often, "a", {10, 20, 30, 40, 50}, seen); });
-  fiber b([&] { write_at(world, seldom, "b", {35, 80}, seen); });
+  fiber b([&] { write_at(world, seldom, "b", {40, 80}, seen); });
   fiber reader([&] {
     read(world, often, seldom, timeout, seen);
     seen.order += " timeout at " + std::to_string(world.now);

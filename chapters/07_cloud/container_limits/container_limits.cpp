@@ -42,6 +42,9 @@ void say(int to, const std::string& text) {
 }
 
 void read_outside(int to, const std::string& secret) {
+  for (int open_folder = 4; open_folder < 100; ++open_folder) {  // one that was left open needs no other trick
+    if (openat(open_folder, secret.c_str() + 1, O_RDONLY) >= 0) return say(to, "reads it");
+  }
   mkdir("inner", 0700);
   if (chroot("inner") != 0) return say(to, "refused");  // the current directory is now outside of the root directory
   for (int i = 0; i < 100; ++i) {
@@ -147,6 +150,8 @@ int main(int argc, char** argv) {
   if (mkdtemp(folder.data()) == nullptr) cookbook::exit_with_errno("mkdtemp");
   int code = 3;
   try {
+    check(dup2(check(open("/", O_RDONLY | O_DIRECTORY), "open"), 10),
+          "dup2");  // a file that children inherit, unless one takes care
     std::filesystem::create_directory(folder + "/root");
     std::ofstream(folder + "/secret") << "secret";
     std::string line = fmt::format("{:23}", "behind");
