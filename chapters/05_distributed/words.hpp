@@ -56,8 +56,8 @@ class Text {
   long size_, chunks_;
 };
 
-/// The text in `file`, or `copies` of the six sentences if this is empty; a chunk for each rank or more. If a rank cannot read it,
-/// one line says why, and no rank gets a text. Called by all ranks.
+/// The text in `file`, or `copies` of the six sentences if this is empty; a chunk for each rank or more. If a rank
+/// cannot read it, one line says why, and no rank gets a text. Called by all ranks.
 inline std::optional<Text> open_text(const mpi::Environment& world, const std::string& file, int copies) {
   std::string sentences;
   for (int i = 0; i < copies && file.empty(); ++i) sentences.append(six_sentences).append(" ");
