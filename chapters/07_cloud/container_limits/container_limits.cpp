@@ -82,11 +82,12 @@ using Attack = void (*)(int to, const std::string& secret);
 
 const std::vector<unsigned> needed = {
 #ifdef SYS_fork
-    SYS_fork,   SYS_open,     SYS_mkdir,  SYS_pause,   SYS_poll,
+    SYS_fork,      SYS_open,     SYS_mkdir,  SYS_pause,   SYS_poll,
 #endif
-    SYS_clone,  SYS_clone3,   SYS_openat, SYS_mkdirat, SYS_chdir, SYS_write,          SYS_mmap,
-    SYS_munmap, SYS_mprotect, SYS_brk,    SYS_madvise, SYS_ppoll, SYS_rt_sigprocmask, SYS_set_robust_list,
-    SYS_rseq,   SYS_gettid,   SYS_getpid, SYS_futex,   SYS_wait4, SYS_exit,           SYS_exit_group};
+    SYS_clone,     SYS_clone3,   SYS_openat, SYS_mkdirat, SYS_chdir, SYS_write,          SYS_mmap,
+    SYS_munmap,    SYS_mprotect, SYS_brk,    SYS_madvise, SYS_ppoll, SYS_rt_sigprocmask, SYS_set_robust_list,
+    SYS_rseq,      SYS_gettid,   SYS_getpid, SYS_futex,   SYS_wait4, SYS_sigaltstack,    SYS_exit,
+    SYS_exit_group};
 
 /// Runs an attack in a container with these walls, and returns what has come of it.
 std::string outcome(const Walls& walls, Attack attack, const std::string& folder, const Limits& limits) {
