@@ -76,7 +76,7 @@ void compare(cookbook::Checks& checks, const char* what, Values values, std::siz
     counts.poison();
     way.run(nullptr);
     checks.that(fmt::format("{}, {}: all counts are right", what, way.name), counts.to_host() == expected);
-    rows.push_back(gpu::graph_row(way.name, bytes, way.run, 5));
+    rows.push_back(gpu::graph_row(way.name, bytes, way.run, way.repeats));
   }
   cookbook::Figures figures(fmt::format("{} bytes, {}", count, what), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("read only");
