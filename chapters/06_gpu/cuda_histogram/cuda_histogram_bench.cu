@@ -61,9 +61,10 @@ void compare(cookbook::Checks& checks, const char* what, Values values, std::siz
   struct Way {
     const char* name;
     std::function<void(cudaStream_t)> run;
+    int repeats = 5;
   };
   const std::vector<Way> ways = {
-      {"in the device's memory", by(count_in_global)},
+      {"in the device's memory", by(count_in_global), 1},
       {"in shared memory", by(count_in_shared<1>)},
       {"in shared memory, 32 sets", by(count_in_shared<32>)},
       {"cub::DeviceHistogram", [&](cudaStream_t stream) { by_cub(scratch.data(), stream); }}};
