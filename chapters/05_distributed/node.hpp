@@ -122,6 +122,10 @@ class Node : private kj::TaskSet::ErrorHandler {
 
   kj::Network& network() { return io_.provider->getNetwork(); }
 
+  /// For methods that must wait: a promise of its afterDelay() is fulfilled later, and other calls are served until
+  /// then.
+  kj::Timer& timer() { return io_.provider->getTimer(); }
+
  private:
   class Daemon : public remote::Daemon::Server {
    public:

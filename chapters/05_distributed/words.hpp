@@ -56,10 +56,12 @@ class Text {
   long size_, chunks_;
 };
 
-/// The text in `file`, or the six sentences if this is empty; a chunk for each rank or more. If a rank cannot read it,
-/// one line says why, and no rank gets a text. Called by all ranks.
-inline std::optional<Text> open_text(const mpi::Environment& world, const std::string& file) {
-  std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(six_sentences);
+/// The text in `file`, or `copies` of the six sentences if this is empty; a chunk for each rank or more. If a rank
+/// cannot read it, one line says why, and no rank gets a text. Called by all ranks.
+inline std::optional<Text> open_text(const mpi::Environment& world, const std::string& file, int copies) {
+  std::string sentences;
+  for (int i = 0; i < copies && file.empty(); ++i) sentences.append(six_sentences).append(" ");
+  std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(sentences);
   if (!file.empty()) stream = std::make_unique<std::ifstream>(file, std::ios::binary);
   const bool readable = *stream && (file.empty() || std::filesystem::is_regular_file(file));
   const int failed_here = readable ? world.size() : world.rank();

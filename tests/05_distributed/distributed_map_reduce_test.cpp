@@ -1,7 +1,10 @@
-// The program's output for several numbers of ranks.
+// The program's output for several numbers of ranks, and the functions in one.
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "05_distributed/distributed_map_reduce/task_farm.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -10,30 +13,36 @@ using test_support::Result;
 using test_support::run;
 using test_support::run_ranks;
 
-double seconds(const Result& result, const std::string& what) {
-  const auto found = result.captures("^" + what + ": ([\\d.]+) s$");
+/// The number of this unit in the row of this name.
+double figure(const Result& result, const std::string& row, const std::string& unit) {
+  const auto found = result.captures("^" + row + " .*?([\\d.]+) " + unit);
   return found.size() == 1 ? std::stod(found[0]) : -1;
 }
 
-TEST(distributed_map_reduce, the_sum_does_not_depend_on_the_number_of_ranks) {
+TEST(distributed_map_reduce, the_sums_do_not_depend_on_the_number_of_ranks) {
   for (const int ranks : {1, 2, 4, 8}) {
-    const auto result = run_ranks(ranks, "distributed_map_reduce", {"--task-us", "0"});
+    const auto result = run_ranks(ranks, "distributed_map_reduce", {"--task-us", "0", "--length", "1000"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    sum by map_reduce: 332833500")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    results in the order of the tasks: [0, 1, 4]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    all sums are those of the plain loop: yes")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    results in the order of the tasks: [0, 1, 2]")) << result.text();
   }
 }
 
-TEST(distributed_map_reduce, a_sum_of_more_than_32_bits_is_right) {
-  const auto result = run_ranks(3, "distributed_map_reduce", {"--task-us", "0", "--tasks", "2000"});
-  EXPECT_TRUE(result.has_line("ok    sum by map_reduce: 2664667000")) << result.text();
-}
-
 TEST(distributed_map_reduce, few_tasks_or_none_are_no_problem) {
-  for (const auto& [tasks, sum] : {std::pair{"0", "0"}, {"1", "0"}, {"2", "1"}, {"3", "5"}}) {
+  for (const char* tasks : {"0", "1", "2", "3"}) {
     const auto result = run_ranks(4, "distributed_map_reduce", {"--tasks", tasks});
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line(std::string("ok    sum by map_reduce: ") + sum)) << result.text();
+  }
+}
+
+TEST(distributed_map_reduce, a_list_per_worker_and_not_one_per_task_travels_to_rank_0) {
+  for (const auto& [ranks, shares] : {std::pair{2, 1.0}, {4, 3.0}}) {
+    const auto result =
+        run_ranks(ranks, "distributed_map_reduce", {"--tasks", "50", "--task-us", "1000", "--length", "1000000"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(figure(result, "plain loop at rank 0", "MB"), 0);
+    EXPECT_EQ(figure(result, "map, added up at rank 0", "MB"), 400) << result.text();
+    EXPECT_EQ(figure(result, "map_reduce", "MB"), 8 * shares) << result.text();
   }
 }
 
@@ -43,17 +52,18 @@ TEST(distributed_map_reduce, results_come_in_the_order_in_which_they_are_ready) 
     const auto result = run_ranks(ranks, "distributed_map_reduce", {"--tasks", "1"});
     EXPECT_TRUE(result.has_line("ok    results as they are ready: " + order)) << result.text();
   };
-  expect_order(4, "[4, 1, 0]");
-  expect_order(3, "[1, 4, 0]");
-  expect_order(2, "[0, 1, 4]");
-  expect_order(1, "[0, 1, 4]");
+  expect_order(4, "[2, 1, 0]");
+  expect_order(3, "[1, 2, 0]");
+  expect_order(2, "[0, 1, 2]");
+  expect_order(1, "[0, 1, 2]");
 }
 
 TEST(distributed_map_reduce, it_takes_as_long_as_the_tasks_need) {
   const auto result = run_ranks(4, "distributed_map_reduce", {"--tasks", "60", "--task-us", "10000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_GE(seconds(result, "plain loop"), 0.6);
-  EXPECT_GE(seconds(result, "map_reduce"), 0.2);
+  EXPECT_GE(figure(result, "plain loop at rank 0", "ms"), 600);
+  EXPECT_GE(figure(result, "map, added up at rank 0", "ms"), 200);
+  EXPECT_GE(figure(result, "map_reduce", "ms"), 200);
 }
 
 TEST(distributed_map_reduce, a_worker_that_is_killed_ends_the_job_with_a_message) {
@@ -69,9 +79,29 @@ TEST(distributed_map_reduce, a_worker_that_is_killed_ends_the_job_with_a_message
 }
 
 TEST(distributed_map_reduce_timing, three_workers_are_nearly_three_times_as_fast) {
-  const auto result = run_ranks(4, "distributed_map_reduce", {"--tasks", "300", "--task-us", "10000"});
+  const auto result =
+      run_ranks(4, "distributed_map_reduce", {"--tasks", "300", "--task-us", "10000", "--length", "1000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_GT(seconds(result, "plain loop") / seconds(result, "map_reduce"), 2.7) << result.text();
+  EXPECT_GT(figure(result, "plain loop at rank 0", "ms") / figure(result, "map_reduce", "ms"), 2.7) << result.text();
+}
+
+TEST(distributed_map_reduce_timing, long_results_are_added_up_faster_where_they_are) {
+  const auto result = run_ranks(4, "distributed_map_reduce", {"--length", "1000000", "--tasks", "50"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_LT(figure(result, "map_reduce", "ms"), figure(result, "map, added up at rank 0", "ms")) << result.text();
+}
+
+// The functions in the process, where one rank does everything.
+TEST(distributed_map_reduce_task_farm, one_rank_does_all_by_itself) {
+  const mpi::Environment world;
+  const auto work = [](long task) { return Numbers{task, 1}; };
+  const auto add = [](const Numbers& a, const Numbers& b) { return Numbers{a[0] + b[0], a[1] + b[1]}; };
+  EXPECT_EQ(map(world, 3, work), (std::vector<Numbers>{{0, 1}, {1, 1}, {2, 1}}));
+  EXPECT_EQ(map_reduce(world, 5, work, add), (Numbers{10, 5}));
+  EXPECT_EQ(map_reduce(world, 0, work, add), Numbers());
+  Numbers order;
+  EXPECT_EQ(map_as_completed(world, 3, work, [&](long task, const Numbers&) { order.push_back(task); }), 0);
+  EXPECT_EQ(order, (Numbers{0, 1, 2}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "05_distributed/monte_carlo_pi/random_points.hpp"
 #include "support/run.hpp"
@@ -14,12 +15,20 @@ using namespace std::chrono_literals;
 using test_support::run;
 using test_support::run_ranks;
 
-TEST(monte_carlo_pi, the_hits_are_the_same_for_any_number_of_ranks) {
-  const auto alone = run_ranks(1, "monte_carlo_pi", {"--tasks", "301", "--points", "777"});
+/// The columns of the table that depend on the random points alone.
+std::vector<std::string> estimates(const test_support::Result& result) {
+  return result.captures("^ *(\\d+ +\\d\\.\\d{6} +\\d\\.\\d{6}) ");
+}
+
+TEST(monte_carlo_pi, the_estimate_is_the_same_for_any_number_of_ranks) {
+  const std::vector<std::string> few = {"--tasks", "301", "--points", "77700"};
+  const auto alone = run_ranks(1, "monte_carlo_pi", few);
   ASSERT_EQ(alone.exit_code, 0) << alone.text();
-  ASSERT_EQ(alone.captures("^(\\d+) of 233877 points are inside").size(), 1U) << alone.text();
+  ASSERT_EQ(estimates(alone).size(), 3U) << alone.text();
   for (const int ranks : {2, 3, 5}) {
-    EXPECT_EQ(run_ranks(ranks, "monte_carlo_pi", {"--tasks", "301", "--points", "777"}).out, alone.out) << ranks;
+    const auto several = run_ranks(ranks, "monte_carlo_pi", few);
+    EXPECT_EQ(several.exit_code, 0) << several.text();
+    EXPECT_EQ(estimates(several), estimates(alone)) << ranks;
   }
 }
 
@@ -27,9 +36,16 @@ TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
   for (const auto& [size, limit] : {std::pair{"1000", 0.0066}, {"2000", 0.0033}, {"3000", 0.0022}}) {
     const auto result = run_ranks(2, "monte_carlo_pi", {"--tasks", size, "--points", size});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto pi = result.captures("^pi is about ([\\d.]+),");
-    ASSERT_EQ(pi.size(), 1U) << result.text();
-    EXPECT_NEAR(std::stod(pi[0]), 3.141592653589793, limit);
+    const auto pi = result.captures("^ *\\d+ +(\\d\\.\\d{6}) ");
+    const auto off = result.captures("^ *\\d+ +\\d\\.\\d{6} +(\\d\\.\\d{6}) ");
+    ASSERT_EQ(pi.size(), 2U) << result.text();
+    EXPECT_NEAR(std::stod(pi[1]), 3.141592653589793, limit);
+    const auto errors = result.captures("in standard errors: (-?[\\d.]+)");
+    ASSERT_EQ(errors.size(), 1U) << result.text();
+    constexpr double pi_itself = 3.141592653589793;
+    const double standard_error = std::sqrt(pi_itself * (4 - pi_itself)) / std::stod(size);  // size * size points
+    EXPECT_NEAR(std::stod(errors[0]), (std::stod(pi[1]) - pi_itself) / standard_error, 0.01);
+    EXPECT_NEAR(std::stod(off[1]), std::abs(std::stod(pi[1]) - 3.141592653589793), 1e-6);
   }
 }
 

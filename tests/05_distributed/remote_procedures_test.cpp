@@ -14,6 +14,7 @@ using remote::error_of;
 using remote::Texts;
 using test_support::run;
 using testing::ElementsAre;
+using testing::MatchesRegex;
 
 void serve_procedures() {
   remote::Node node;
@@ -72,12 +73,18 @@ struct remote_procedures_session : testing::Test {
   remote::Node node;
 };
 
-TEST(remote_procedures, each_text_is_at_its_side_only) {
+TEST(remote_procedures, each_text_is_printed_at_the_side_whose_output_it_is) {
   const auto result = run("remote_procedures", {"--text", "grüße"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
-  EXPECT_THAT(result.lines_with("^at the "), ElementsAre("at the client: grüße", "at the server: hi python cookbook",
-                                                         "at the server: hi from the next client"))
+  EXPECT_THAT(result.lines_with("^(add|system) "),
+              ElementsAre(MatchesRegex("add 2 3 +5 *"), MatchesRegex("add 2 three +not a number: three *"),
+                          MatchesRegex("system ls +not a permitted procedure: system *")))
+      << result.text();
+  EXPECT_THAT(result.lines_with("^print "),
+              ElementsAre(MatchesRegex("print hi there +printed +at the server: hi there"),
+                          MatchesRegex("print grüße +printed +at the client: grüße"),
+                          MatchesRegex("print hi again +printed +at the server: hi again")))
       << result.text();
 }
 

@@ -38,6 +38,17 @@ TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
   EXPECT_LT(std::stoi(memory[0]), 10);
 }
 
+TEST(word_count, map_makes_a_pair_per_word_or_one_per_word_of_a_chunk) {
+  const TemporaryDirectory folder;
+  write(folder.path / "text", one_word_200000_times());
+  for (const char* ranks : {"1", "3"}) {  // as many chunks
+    const auto result = run_ranks(std::stoi(ranks), "word_count", {"--file", folder.path / "text"});
+    EXPECT_THAT(result.captures("^a pair per word +(\\d+) pairs +\\d+ ms$"), ElementsAre("200000")) << result.text();
+    EXPECT_THAT(result.captures("^a pair per word of a chunk +(\\d+) pairs +\\d+ ms$"), ElementsAre(ranks))
+        << result.text();
+  }
+}
+
 TEST(word_count, one_word_that_fills_the_text_is_counted) {
   const TemporaryDirectory folder;
   write(folder.path / "text", one_word_200000_times());
@@ -85,7 +96,9 @@ TEST(word_count_count_by_engine, a_word_may_have_more_counts_than_fit_into_memor
   MapReduce engine(MPI_COMM_WORLD);
   engine.memsize = 1;
   engine.set_fpath(scratch.path.c_str());
-  EXPECT_EQ(count_words(engine, text), 1);
+  const Counted counted = count_words(engine, text, map_chunk);
+  EXPECT_EQ(counted.different, 1);
+  EXPECT_EQ(counted.pairs, 200'000);
   long sum = 0;
   engine.scan([](char*, int, char* count, int, void* to) { *static_cast<long*>(to) += count_in(count); }, &sum);
   EXPECT_EQ(sum, 200'000);

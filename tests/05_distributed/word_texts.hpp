@@ -57,7 +57,7 @@ inline Lines counts_of_coreutils(const test_support::TemporaryDirectory& folder,
 /// "ok    <different>: 18".
 inline void expect_the_six_sentences(const std::string& program, const std::string& different) {
   for (const int ranks : {1, 2, 3, 7}) {
-    const auto result = test_support::run_ranks(ranks, program, {"--top", "100"});
+    const auto result = test_support::run_ranks(ranks, program, {"--top", "100", "--copies", "1"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(list_of(result), all_by_count) << ranks;
     EXPECT_TRUE(result.has_line("ok    words: 47")) << result.text();

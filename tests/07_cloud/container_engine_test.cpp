@@ -202,6 +202,9 @@ TEST(container_engine_engine, publishes_a_port_for_this_machine_alone) {
   const json::value order = json::parse(fake.body_of("POST /v1.40/containers/create"));
   EXPECT_EQ(order, json::parse(R"({"Image":"greeting:latest",
       "HostConfig":{"PortBindings":{"5000/tcp":[{"HostIp":"127.0.0.1","HostPort":""}]}}})"));
+  Engine(fake.path()).run("greeting:2", 80, "10.1.2.3");
+  EXPECT_EQ(json::parse(fake.body_of("POST /v1.40/containers/create")), json::parse(R"({"Image":"greeting:2",
+      "HostConfig":{"PortBindings":{"80/tcp":[{"HostIp":"10.1.2.3","HostPort":""}]}}})"));
 }
 
 TEST(container_engine_engine, an_engine_that_does_not_answer_is_an_error) {
@@ -237,7 +240,6 @@ TEST(container_engine, loads_an_image_once_and_tells_why_the_engine_runs_nothing
     const auto result = run("container_engine", arguments);
     EXPECT_EQ(result.exit_code, 3) << result.text();
     EXPECT_TRUE(result.has_line("client: API 1.40 to 1.44; engine: 18.09.2, API 1.12 to 1.40")) << result.text();
-    EXPECT_TRUE(result.has_line("image [\"localhost/greeting:1.0\"] of 0.85 MB")) << result.text();
     EXPECT_THAT(result.err, testing::ElementsAre("container_engine: status 500: crun: Operation not permitted"));
     EXPECT_EQ(fake.asked("POST /v1.40/images/load"), 1);
   }
@@ -255,6 +257,57 @@ TEST(container_engine, removes_a_container_whose_port_the_engine_does_not_tell) 
   EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
 }
 
+/// A web server at 127.0.0.1 that answers everything with "Hello World!".
+class FakeServer {
+ public:
+  FakeServer() {
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (true) {
+        auto socket = acceptor_.accept();
+        if (stop.stop_requested()) return;
+        boost::beast::flat_buffer buffer;
+        http::request<http::string_body> request;
+        boost::system::error_code gone;
+        http::read(socket, buffer, request, gone);
+        http::response<http::string_body> response(http::status::ok, 11, "Hello World!");
+        response.prepare_payload();
+        http::write(socket, response, gone);
+      }
+    });
+  }
+  ~FakeServer() {
+    thread_.request_stop();
+    boost::asio::ip::tcp::socket(io_).connect(acceptor_.local_endpoint());  // so that accept() returns
+  }
+  std::string port() const { return std::to_string(acceptor_.local_endpoint().port()); }
+
+ private:
+  boost::asio::io_context io_;
+  boost::asio::ip::tcp::acceptor acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
+  std::jthread thread_;
+};
+
+TEST(container_engine, says_who_is_reached_and_removes_both_containers) {
+  const FakeServer server;
+  FakeEngine fake({{"GET /version", version("1.12", "1.40")},
+                   {"GET /v1.40/images/json", {200, R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])"}},
+                   {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", {204, ""}},
+                   {"POST /v1.40/containers/c1/stop?t=5", {204, ""}},
+                   {"POST /v1.40/containers/c1/wait", {200, R"({"StatusCode":0})"}},
+                   {"GET /v1.40/containers/c1/json",
+                    {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostPort":")" + server.port() + R"("}]}}})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  const auto result = run("container_engine", {"--socket", fake.path()});
+  EXPECT_EQ(result.exit_code, 1) << "this server is at 127.0.0.1 alone, also for the second container\n"
+                                 << result.text();
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.1 +Hello World! +Hello World!$"), testing::SizeIs(1));
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 +Connection refused +Connection refused$"),
+              testing::SizeIs(1));
+  EXPECT_TRUE(result.has_line("ok    through 127.0.0.2 the first is reached: false")) << result.text();
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 2);
+}
+
 TEST(container_engine, says_that_there_is_no_engine) {
   const auto result = run("container_engine", {"--socket", "/no/such/socket"});
   EXPECT_EQ(result.exit_code, 77);
@@ -266,9 +319,14 @@ TEST(container_engine, runs_with_the_engine_of_this_machine_and_leaves_nothing_b
   EXPECT_EQ(result.leaked_processes, 0) << result.text();
   if (result.exit_code == 77) GTEST_SKIP() << (result.out.empty() ? result.text() : result.out.back());
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    the first container says: Hello World!")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    for themselves, the two servers are the processes: [\"1\", \"1\"]"))
+  // What each server says, and to whom: the first answers programs of this machine, the second whoever comes.
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.1 .*Hello World!.*Hello World!$"), testing::SizeIs(1))
       << result.text();
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 .*Connection refused.*Hello World!$"), testing::SizeIs(1))
+      << result.text();
+  EXPECT_THAT(result.lines_with("^for itself, the server is .*process 1 .*process 1$"), testing::SizeIs(1))
+      << result.text();
+  EXPECT_TRUE(result.has_line("ok    exit code of the first after SIGTERM: 0")) << result.text();
 }
 
 /// Without podman, run.sh uses the docker engine that runs. Here `docker` notes what it is told, and `container_engine`
@@ -308,13 +366,6 @@ TEST(container_engine_published, answers_at_every_address) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out,
               testing::ElementsAre("through 127.0.0.1: the server answers", "through 127.0.0.2: the server answers"));
-}
-
-TEST(container_engine_text_versions, takes_the_newer_engine_for_one_that_is_too_old) {
-  const auto result = run("container_engine_text_versions");
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out,
-              testing::ElementsAre("compared as texts:   no version in common", "compared as numbers: 1.12"));
 }
 
 }  // namespace

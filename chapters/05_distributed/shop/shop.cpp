@@ -1,8 +1,10 @@
 // Shop
 //
-// A shop keeps its customers' accounts in a remote object, which all clients share and which outlives them. Money is
-// counted in whole cents. An exception in the shop reaches the client that has called, and the shop goes on. At the end
-// several client processes deposit at the same time, and no deposit is lost, although there is no lock.
+// A shop keeps its customers' accounts in a remote object, which all clients share and which outlives them. It has no
+// lock. First one client plays customers, and what the shop refuses reaches the client as an error. Then several client
+// processes make deposits at the same time, at three shops: one whose method never waits, one that reads the balance,
+// waits for a bank and writes the balance, and one that waits before it reads. The output shows which of them lose
+// money.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/shop chapters/05_distributed/shop/shop.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/shop/shop.cpp build/node.capnp.c++ build/shop.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o shop
 // Run:     shop [--clients N] [--deposits N]
@@ -11,22 +13,37 @@
 #include <string>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/process.hpp"
-#include "name_server.hpp"
+#include "node.hpp"
 #include "shop.hpp"
 
 namespace {
 
-using cookbook::println;
+/// A shop that asks a bank before it takes a deposit. The delay stands for a call of another server: meanwhile the
+/// event loop serves other clients.
+class ShopWithBank : public Shop {
+ public:
+  ShopWithBank(kj::Timer& timer, bool reads_first) : timer_(timer), reads_first_(reads_first) {}
 
-/// The server's part.
-void serve(const std::string& names) {
-  remote::Node node;
-  remote::publish(node, names, "example.shop.Shop", node.add(kj::heap<Shop>()));
-  println("{}", remote::list(node, names, "example.shop."));
-  node.serve();
-}
+  kj::Promise<void> deposit(DepositContext context) override {
+    const std::string name = context.getParams().getName();
+    const long before = account_of(name);
+    return timer_.afterDelay(1 * kj::MILLISECONDS).then([this, name, before, context]() mutable {
+      const long cents = amount(context.getParams().getCents());
+      if (reads_first_) {
+        account_of(name) = before + cents;  // overwrites what others have deposited during the wait
+      } else {
+        change(name, cents);
+      }
+    });
+  }
+
+ private:
+  kj::Timer& timer_;
+  bool reads_first_;
+};
 
 std::string in_dollars(long cents) { return fmt::format("{}.{:02}", cents / 100, cents % 100); }
 
@@ -44,77 +61,92 @@ class Client {
   }
 
  public:
-  explicit Client(const std::string& names) : shop_(remote::find<api::Shop>(node_, names, "example.shop.Shop")) {}
+  explicit Client(const std::string& address) : shop_(node_, address) {}
 
   void log_on(const std::string& name) { call(shop_->logOnRequest(), name); }
   void deposit(const std::string& name, long cents) { call(shop_->depositRequest(), name, cents); }
   void buy(const std::string& name, long cents) { call(shop_->buyRequest(), name, cents); }
-  std::string balance(const std::string& name) { return in_dollars(call(shop_->balanceRequest(), name).getCents()); }
-
-  remote::Texts all_accounts() {
-    const auto answer = node_.call(shop_->allAccountsRequest());
-    remote::Texts accounts;
-    for (const auto account : answer.getAccounts()) {
-      accounts.push_back(fmt::format("{}: {}", account.getName().cStr(), in_dollars(account.getCents())));
-    }
-    return accounts;
-  }
+  long balance(const std::string& name) { return call(shop_->balanceRequest(), name).getCents(); }
 
  private:
   remote::Node node_;
   remote::Proxy<api::Shop> shop_;
 };
 
+/// Prints what a customer does, and the balance after it or why the shop refuses.
+template <typename Action>
+void show(Client& client, const std::string& name, const std::string& what, Action action) {
+  const std::string error = remote::error_of(action);
+  cookbook::println("{:36}{}", name + " " + what,
+                    error == "no error" ? "balance " + in_dollars(client.balance(name)) : "refused: " + error);
+}
+
+/// Lets client processes make deposits of one cent into one account, at a shop in a process of its own that
+/// `make_shop(node)` makes. Prints and returns the balance at the end, in cents.
+template <typename MakeShop>
+long deposit_at_once(const char* shop_name, int clients, int deposits, MakeShop make_shop) {
+  cookbook::ChildProcess server([&] {
+    remote::Node node;
+    cookbook::println("{}", node.add(make_shop(node)));
+    node.serve();
+  });
+  const std::string address = server.read_line();
+  const cookbook::Stopwatch watch;
+  std::deque<cookbook::ChildProcess> depositors;
+  for (int i = 0; i < clients; ++i) {
+    depositors.emplace_back([&] {
+      Client client(address);
+      client.log_on("everybody");
+      for (int n = 0; n < deposits; ++n) client.deposit("everybody", 1);
+    });
+  }
+  int failed = 0;
+  for (cookbook::ChildProcess& depositor : depositors) failed += depositor.wait() != 0;
+  const double seconds = watch.seconds();
+  const long balance = Client(address).balance("everybody");
+  cookbook::println("{:36}{:>7}{:>14.0f} /s", shop_name, in_dollars(balance), clients * deposits / seconds);
+  return failed == 0 ? balance : -1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int clients = 4, deposits = 250;
   cookbook::Options options("Share a remote object with state: a shop with accounts");
-  options.add("clients", clients, "client processes that deposit at the same time", 1, 50);
+  options.add("clients", clients, "client processes that deposit at the same time", 2, 50);
   options.add("deposits", deposits, "deposits of one cent that each of them makes", 1, 100'000);
   options.parse(argc, argv);
 
-  cookbook::ChildProcess name_server([] { remote::serve_names(); });
-  const std::string names = name_server.read_line();
-  cookbook::ChildProcess server([&] { serve(names); });
-  println("server: {}", server.read_line());
-
-  std::deque<cookbook::ChildProcess> depositors;
-  for (int i = 0; i < clients; ++i) {
-    depositors.emplace_back([&] {
-      Client client(names);
-      client.log_on("everybody");
-      for (int n = 0; n < deposits; ++n) client.deposit("everybody", 1);
+  long balance_r = 0, balance_m = 0;
+  {
+    cookbook::ChildProcess server([] {
+      remote::Node node;
+      cookbook::println("{}", node.add(kj::heap<Shop>()));
+      node.serve();
     });
+    Client client(server.read_line());
+    const std::string r = "customer-R", m = "customer-M";
+    client.log_on(r);
+    show(client, r, "deposits 100.00", [&] { client.deposit(r, 100'00); });
+    show(client, r, "buys a book for 37.00", [&] { client.buy(r, 37'00); });
+    show(client, r, "buys a book for 63.01", [&] { client.buy(r, 63'01); });
+    client.log_on(m);
+    show(client, m, "deposits 50.00 twice", [&] { client.deposit(m, 50'00), client.deposit(m, 50'00); });
+    balance_r = client.balance(r), balance_m = client.balance(m);
   }
 
-  Client client(names);
-  remote::Texts balances;
-  const auto note_balance = [&](const std::string& name, const std::string& event) {
-    balances.push_back(client.balance(name));
-    println("{} {}, balance={}", name, event, balances.back());
-  };
-  client.log_on("customer-R");
-  client.deposit("customer-R", 100'00);  // 100.00 dollars, in cents
-  note_balance("customer-R", "deposits 100");
-  client.buy("customer-R", 37'00);
-  note_balance("customer-R", "buys a book for 37");
-
-  client.log_on("customer-M");
-  for (int i = 0; i < 2; ++i) {
-    client.deposit("customer-M", 50'00);
-    note_balance("customer-M", "deposits 50");
-  }
-  int failed = 0;
-  for (cookbook::ChildProcess& depositor : depositors) failed += depositor.wait() != 0;
+  cookbook::println("{:36}{:>7}{:>17}", fmt::format("{} clients, {} cents from each", clients, deposits), "balance",
+                    "deposits");
+  const long kept = deposit_at_once("no wait", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
+  deposit_at_once("reads, waits, writes", clients, deposits,
+                  [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), true); });
+  const long after = deposit_at_once("waits, reads and writes", clients, deposits,
+                                     [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), false); });
 
   cookbook::Checks checks;
-  checks.equal("balances", balances, {"100.00", "63.00", "50.00", "100.00"});
-  checks.equal("unknown account", remote::error_of([&] { client.balance("nobody"); }), "unknown account: nobody");
-  checks.equal("too high a price", remote::error_of([&] { client.buy("customer-R", 63'01); }),
-               "the balance is too low");
-  checks.equal("clients that failed", failed, 0);
-  checks.equal("all accounts", client.all_accounts(),
-               {"customer-M: 100.00", "customer-R: 63.00", "everybody: " + in_dollars(long{clients} * deposits)});
+  checks.equal("balance of R", in_dollars(balance_r), "63.00");
+  checks.equal("balance of M", in_dollars(balance_m), "100.00");
+  checks.equal("cents kept without a wait in between", std::vector{kept, after},
+               {long{clients} * deposits, long{clients} * deposits});
   return checks.exit_code();
 }

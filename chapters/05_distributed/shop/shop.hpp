@@ -7,8 +7,8 @@
 
 #include "shop.capnp.h"
 
-/// A shop whose customers have accounts. It outlives its clients, and all of them share it. An exception that a method
-/// throws is the answer to that call; the shop goes on.
+/// A shop whose customers have accounts, in cents. It outlives its clients, and all of them share it. An exception that
+/// a method throws is the answer to that call; the shop goes on.
 class Shop : public api::Shop::Server {
  public:
   kj::Promise<void> logOn(LogOnContext context) override {
@@ -43,7 +43,7 @@ class Shop : public api::Shop::Server {
     return kj::READY_NOW;
   }
 
- private:
+ protected:
   long& account_of(const std::string& name) {
     const auto found = accounts_.find(name);
     if (found == accounts_.end()) throw std::out_of_range("unknown account: " + name);
@@ -61,5 +61,6 @@ class Shop : public api::Shop::Server {
     account += cents;  // since it was read nothing was waited for, so no other call came in between
   }
 
-  std::map<std::string, long> accounts_;  // in cents
+ private:
+  std::map<std::string, long> accounts_;
 };

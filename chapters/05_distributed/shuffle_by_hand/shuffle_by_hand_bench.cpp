@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   const std::string file = std::string(path) + "/text", list = std::string(path) + "/list";
   if (world.rank() == 0) write_text(file, mb * 1'000'000L, different);
   world.sleeping_barrier();
-  std::optional<Text> text = open_text(world, file);
+  std::optional<Text> text = open_text(world, file, 1);
   if (!text) return 3;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
 

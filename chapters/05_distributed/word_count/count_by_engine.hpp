@@ -28,6 +28,11 @@ inline long count_in(const char* bytes) {
   return count;
 }
 
+/// Map: each word of one chunk, with the count 1.
+inline void map_words(int chunk, KeyValue* pairs, void* text) {
+  for_each_word(static_cast<Text*>(text)->chunk(chunk), [&](auto word) { emit(pairs, word, 1); });
+}
+
 /// Map: the words of one chunk, each with its count in this chunk.
 inline void map_chunk(int chunk, KeyValue* pairs, void* text) {
   std::unordered_map<std::string, long> counts;
@@ -52,11 +57,16 @@ inline void add_up(char* word, int length, char* counts, int how_many, int* /*le
   emit(sums, {word, static_cast<std::size_t>(length)}, sum);
 }
 
-/// The first job. Afterwards each word is a pair (word, count) on one of the ranks. Returns how many words differ.
-inline long count_words(MapReduce& engine, Text& text) {
-  engine.map(text.chunks(), map_chunk, &text);
+struct Counted {
+  long pairs;      ///< made by map, on all ranks
+  long different;  ///< words
+};
+
+/// The first job, with one of the two forms of map. Afterwards each word is a pair (word, count) on one of the ranks.
+inline Counted count_words(MapReduce& engine, Text& text, void (*map)(int, KeyValue*, void*)) {
+  const auto pairs = static_cast<long>(engine.map(text.chunks(), map, &text));
   engine.collate(nullptr);  // shuffle: all counts of a word come to one rank. nullptr: by the engine's own hash
-  return static_cast<long>(engine.reduce(add_up, &engine));
+  return {pairs, static_cast<long>(engine.reduce(add_up, &engine))};
 }
 
 /// Map of the second job: the count and the word become the key. There is no value.

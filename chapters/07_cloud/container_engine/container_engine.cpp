@@ -1,8 +1,9 @@
-// A client of a container engine
+// Container engine
 //
-// A container engine, such as docker or podman, is a server: programs send it HTTP requests, and it makes containers
-// of images. This program asks the engine for its version and its images, and gives it an image that has one file, a
-// web server. Then it starts two containers of this image, and visits both.
+// A program asks a container engine, docker or podman, to start two containers of one image, by HTTP requests as the
+// command `docker` sends them. In each of them the same web server listens on the same port 5000. The engine publishes
+// one at 127.0.0.1, and for the other it is told no address. The output shows through which addresses each can be
+// reached, how long a start takes, and that both servers are process 1 for themselves.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_engine/container_engine.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o container_engine
 // Run:     run.sh BIN, which starts an engine; or container_engine --socket FILE --archive FILE
@@ -13,39 +14,32 @@
 #include <iterator>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "engine.hpp"
 
 namespace {
 
-/// What a web server on this machine answers to GET. Waits up to 5 s for one that has just been started.
-std::string visit(int port, const std::string& path) {
-  namespace ip = boost::asio::ip;
-  for (int attempt = 0;; ++attempt) {
-    try {
-      const ip::tcp::endpoint server(ip::address_v4::loopback(), static_cast<unsigned short>(port));
-      const http::request<http::string_body> request(http::verb::get, path, 11);
-      return exchange<ip::tcp>(server, request, std::chrono::seconds(5)).body();
-    } catch (const boost::system::system_error&) {
-      if (attempt == 500) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
-}
-
-/// A container that runs as long as this object lives.
+/// A container with a web server, which runs as long as this object lives. The engine passes on to the server what
+/// arrives at `port` of the host.
 struct Container {
   const Engine& engine;
   std::string id;
   int port = 0;
+  double seconds = 0;  ///< from the order to the server's first answer
 
-  Container(const Engine& engine_, const std::string& image) : engine(engine_), id(engine.run(image, 5000)) {
+  Container(const Engine& engine_, const std::string& image, const std::string& address) : engine(engine_) {
+    const cookbook::Stopwatch watch;
+    id = engine.run(image, 5000, address);
     try {
       port = engine.port_of(id, 5000);
+      for (int attempt = 0; attempt < 500 && ask("127.0.0.1") != "Hello World!"; ++attempt) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it has been started, and does not listen yet
+      }
+      seconds = watch.seconds();
     } catch (...) {  // the destructor does not run when the constructor throws
       remove();
       throw;
@@ -53,6 +47,17 @@ struct Container {
   }
   ~Container() { remove(); }
   Container(const Container&) = delete;
+
+  /// What the server answers through an address of this machine, or why there is no answer.
+  std::string ask(const std::string& address, const std::string& path = "/") const {
+    namespace ip = boost::asio::ip;
+    try {
+      const ip::tcp::endpoint server(ip::make_address(address), static_cast<unsigned short>(port));
+      return exchange<ip::tcp>(server, {http::verb::get, path, 11}, std::chrono::seconds(5)).body();
+    } catch (const boost::system::system_error& error) {
+      return error.code().message();
+    }
+  }
 
  private:
   void remove() const {
@@ -63,6 +68,29 @@ struct Container {
     }
   }
 };
+
+void print_row(const char* what, const std::string& first, const std::string& second) {
+  cookbook::println("{:32}{:22}{}", what, first, second);
+}
+
+/// Runs two containers of one image and prints what is to be seen of them; the exit code. Both are removed at the end,
+/// also if something is thrown.
+int run_two(const Engine& engine, const std::string& image) {
+  const Container first(engine, image, "127.0.0.1"), second(engine, image, "");
+  const std::string far_first = first.ask("127.0.0.2"), far_second = second.ask("127.0.0.2");
+  print_row("published at", "127.0.0.1", "no address is named");
+  print_row("from the order to an answer", fmt::format("{:.0f} ms", 1e3 * first.seconds),
+            fmt::format("{:.0f} ms", 1e3 * second.seconds));
+  print_row("asked through 127.0.0.1", first.ask("127.0.0.1"), second.ask("127.0.0.1"));
+  print_row("asked through 127.0.0.2", far_first, far_second);
+  print_row("for itself, the server is", "process " + first.ask("127.0.0.1", "/process"),
+            "process " + second.ask("127.0.0.1", "/process"));
+  cookbook::Checks checks;
+  checks.equal("through 127.0.0.2 the first is reached", far_first == "Hello World!", false);
+  checks.equal("through 127.0.0.2 the second says", far_second, "Hello World!");
+  checks.equal("exit code of the first after SIGTERM", engine.stop(first.id), 0);
+  return checks.exit_code();
+}
 
 }  // namespace
 
@@ -77,32 +105,18 @@ int main(int argc, char** argv) {
     cookbook::println("skipped: there is no engine at {}", socket);
     return 77;
   }
-
-  Engine engine(socket);
-  const json::value version = engine.version();
-  cookbook::println("client: API {} to {}; engine: {}, API {} to {}", Engine::oldest.text(), Engine::newest.text(),
-                    Engine::text(version, "Version"), Engine::text(version, "MinAPIVersion"),
-                    Engine::text(version, "ApiVersion"));
-  if (!engine.has(image)) {
-    std::ifstream file(archive, std::ios::binary);
-    engine.load(std::string(std::istreambuf_iterator<char>(file), {}));
-  }
-  for (const json::value& one : engine.images()) {
-    cookbook::println("image {} of {:.2f} MB", json::serialize(one.at("RepoTags")),
-                      1e-6 * one.at("Size").to_number<double>());
-  }
-
   try {
-    const Container first(engine, image), second(engine, image);
-    cookbook::Checks checks;
-    checks.that("the engine has the image", engine.has(image));
-    checks.equal("the engine has localhost/greeting:latest", engine.has("localhost/greeting"), false);
-    checks.equal("the first container says", visit(first.port, "/"), "Hello World!");
-    checks.equal("for themselves, the two servers are the processes",
-                 std::vector{visit(first.port, "/process"), visit(second.port, "/process")}, {"1", "1"});
-    checks.equal("exit code of the first container after SIGTERM", engine.stop(first.id), 0);
-    return checks.exit_code();
-  } catch (const std::exception& error) {  // caught, so that the containers are removed
+    Engine engine(socket);
+    const json::value version = engine.version();
+    cookbook::println("client: API {} to {}; engine: {}, API {} to {}", Engine::oldest.text(), Engine::newest.text(),
+                      Engine::text(version, "Version"), Engine::text(version, "MinAPIVersion"),
+                      Engine::text(version, "ApiVersion"));
+    if (!engine.has(image)) {
+      std::ifstream file(archive, std::ios::binary);
+      engine.load(std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+    return run_two(engine, image);
+  } catch (const std::exception& error) {
     cookbook::print_error(error.what());
     return 3;
   }

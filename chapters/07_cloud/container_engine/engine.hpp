@@ -111,9 +111,10 @@ class Engine {
     versioned(http::verb::post, "/images/load", std::move(archive), "application/x-tar");
   }
 
-  /// `docker run --detach --publish 127.0.0.1::PORT`; the container's id. The engine chooses a port of the host.
-  std::string run(const std::string& image, int port) const {
-    const json::array bindings = {json::object{{"HostIp", "127.0.0.1"}, {"HostPort", ""}}};  // "": any free port
+  /// `docker run --detach --publish ADDRESS::PORT`; the container's id. The engine chooses a port of the host, and
+  /// whoever can reach this address of the host can reach the container's port; an empty address means all addresses.
+  std::string run(const std::string& image, int port, const std::string& address = "127.0.0.1") const {
+    const json::array bindings = {json::object{{"HostIp", address}, {"HostPort", ""}}};  // "": any free port
     const json::object ports = {{std::to_string(port) + "/tcp", bindings}};
     const json::object order = {{"Image", with_tag(image)}, {"HostConfig", json::object{{"PortBindings", ports}}}};
     const std::string id = text(versioned(http::verb::post, "/containers/create", serialize(order)), "Id");

@@ -1,0 +1,186 @@
+// Container limits
+//
+// A program in a container tries four things as root: to read a file outside of its root directory, to mount a file
+// system, to start 100 processes, and to take 256 MB of memory. The output shows what comes of it behind each of four
+// walls alone, and behind all of them: a root directory by pivot_root, no capabilities, a filter of system calls
+// (seccomp), and a control group (cgroup). No wall alone holds all four.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_limits/container_limits.cpp common/cookbook/*.cpp -lfmt -pthread -o container_limits
+// Run:     container_limits, as root
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
+#include "cookbook/process.hpp"
+#include "walls.hpp"
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;  // by Ctrl-C: the program still removes what it has made
+
+struct Walls {
+  bool pivot_root = false, no_capabilities = false, filter = false, limits = false;
+};
+
+// The attacks. Each says what has come of it; what it says last counts.
+
+void say(int to, const std::string& text) {
+  if (write(to, (text + "\n").data(), text.size() + 1) < 0) _exit(1);
+}
+
+void read_outside(int to, const std::string& secret) {
+  for (int open_folder = 4; open_folder < 100; ++open_folder) {  // one that was left open needs no other trick
+    if (openat(open_folder, secret.c_str() + 1, O_RDONLY) >= 0) return say(to, "reads it");
+  }
+  mkdir("inner", 0700);
+  if (chroot("inner") != 0) return say(to, "refused");  // the current directory is now outside of the root directory
+  for (int i = 0; i < 100; ++i) {
+    if (chdir("..") != 0) return say(to, "refused");
+  }
+  if (chroot(".") != 0) return say(to, "refused");
+  say(to, open(secret.c_str(), O_RDONLY) >= 0 ? "reads it" : "not there");
+}
+
+void mount_something(int to, const std::string&) {
+  mkdir("disk", 0700);
+  say(to, mount("tmpfs", "disk", "tmpfs", 0, nullptr) == 0 ? "mounted" : "refused");
+}
+
+void start_processes(int to, const std::string&) {
+  int started = 0;
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) pause();  // killed with the first process of its namespace
+    started += child > 0;
+  }
+  say(to, std::to_string(started));
+}
+
+void take_memory(int to, const std::string&) {
+  for (int mb = 8; mb <= 256; mb += 8) {
+    void* const block = mmap(nullptr, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) break;
+    std::memset(block, 1, 8 << 20);  // only memory that is used counts
+    say(to, std::to_string(mb) + " MB");
+  }
+}
+
+using Attack = void (*)(int to, const std::string& secret);
+
+const std::vector<unsigned> needed = {
+#ifdef SYS_fork
+    SYS_fork,      SYS_open,     SYS_mkdir,  SYS_pause,   SYS_poll,
+#endif
+    SYS_clone,     SYS_clone3,   SYS_openat, SYS_mkdirat, SYS_chdir, SYS_write,          SYS_mmap,
+    SYS_munmap,    SYS_mprotect, SYS_brk,    SYS_madvise, SYS_ppoll, SYS_rt_sigprocmask, SYS_set_robust_list,
+    SYS_rseq,      SYS_gettid,   SYS_getpid, SYS_futex,   SYS_wait4, SYS_sigaltstack,    SYS_exit,
+    SYS_exit_group};
+
+/// Runs an attack in a container with these walls, and returns what has come of it.
+std::string outcome(const Walls& walls, Attack attack, const std::string& folder, const Limits& limits) {
+  if (interrupted) throw std::runtime_error("interrupted");
+  const ControlGroup group(fmt::format("container_limits.{}", getpid()), limits);
+  int ends[2];
+  check(pipe2(ends, O_CLOEXEC), "pipe2");
+  const pid_t child = static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0));
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "clone");
+  if (child == 0) {
+    try {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      must(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr),
+           "mount");  // nothing gets out to other namespaces
+      if (walls.limits) group.enter();
+      walls.pivot_root ? pivot_root(folder + "/root") : change_root(folder + "/root");
+      must(dup2(ends[1], 3), "dup2");
+      must(close_range(4, ~0U, 0), "close_range");  // an open folder would lead out
+      if (walls.no_capabilities) drop_capabilities();
+      if (walls.filter) allow_system_calls(needed);
+      attack(3, folder + "/secret");
+    } catch (const std::exception& error) {
+      say(3, error.what());
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char part[4096];
+  for (ssize_t count; (count = read(ends[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<std::size_t>(count));
+  close(ends[0]);
+  const int code = cookbook::exit_code_of(child);
+  if (!said.empty()) said.pop_back();
+  said.erase(0, said.rfind('\n') + 1);  // the last line; all of it if there is one (npos + 1 is 0)
+  return code == -SIGKILL ? "killed" : said;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int processes = 20, mib = 64;
+  cookbook::Options options("Try to leave a container, and to take more than one's share, behind different walls");
+  options.add("processes", processes, "that a control group may have", 1, 99);
+  options.add("mib", mib, "of memory that a control group may have", 32, 200);
+  options.parse(argc, argv);
+
+  const std::vector<std::pair<const char*, Walls>> walls = {
+      {"chroot", {}},
+      {"pivot_root", {.pivot_root = true}},
+      {"no rights", {.no_capabilities = true}},
+      {"seccomp", {.filter = true}},
+      {"cgroup", {.limits = true}},
+      {"all four", {.pivot_root = true, .no_capabilities = true, .filter = true, .limits = true}}};
+  const std::vector<std::pair<const char*, Attack>> attacks = {{"read a file outside", read_outside},
+                                                               {"mount a file system", mount_something},
+                                                               {"start 100 processes", start_processes},
+                                                               {"take 256 MB of memory", take_memory}};
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
+  std::string folder = std::filesystem::temp_directory_path() / "container_limits.XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) cookbook::exit_with_errno("mkdtemp");
+  int code = 3;
+  try {
+    check(dup2(check(open("/", O_RDONLY | O_DIRECTORY), "open"), 10),
+          "dup2");  // a file that children inherit, unless one takes care
+    std::filesystem::create_directory(folder + "/root");
+    std::ofstream(folder + "/secret") << "secret";
+    std::string line = fmt::format("{:23}", "behind");
+    for (const auto& [name, wall] : walls) line += fmt::format("{:12}", name);
+    cookbook::println("{}", line);
+    std::vector<std::string> behind_all;
+    for (const auto& [what, attack] : attacks) {
+      line = fmt::format("{:23}", what);
+      std::string last;
+      for (const auto& [name, wall] : walls) {
+        last = outcome(wall, attack, folder, {processes, long{mib} << 20});
+        line += fmt::format("{:12}", last);
+      }
+      behind_all.push_back(last);
+      cookbook::println("{}", line);
+    }
+    cookbook::Checks checks;
+    checks.equal("behind all four", behind_all, {"refused", "refused", std::to_string(processes - 1), "killed"});
+    code = checks.exit_code();
+  } catch (const std::system_error& error) {
+    const bool not_allowed =
+        error.code() == std::errc::operation_not_permitted || error.code() == std::errc::permission_denied ||
+        error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc::read_only_file_system;
+    cookbook::println("{}{}", not_allowed ? "skipped: this system allows no containers here: " : "", error.what());
+    code = not_allowed ? 77 : 3;
+  } catch (const std::runtime_error& error) {
+    cookbook::print_error(error.what());
+  }
+  std::filesystem::remove_all(folder);
+  return code;
+}

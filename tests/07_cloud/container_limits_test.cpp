@@ -1,0 +1,184 @@
+// The program's output, and each wall from inside.
+
+#include "07_cloud/container_limits/walls.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "cookbook/process.hpp"
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+using test_support::TemporaryDirectory;
+
+/// The exit code of `work` in a child process, or -N if signal N ended it; 99 if it throws.
+int in_child(const std::function<int()>& work) {
+  return cookbook::exit_code_of(cookbook::start_child([&] {
+    try {
+      return work();
+    } catch (const std::exception&) {
+      return 99;
+    }
+  }));
+}
+
+bool is_root() { return geteuid() == 0; }
+
+#define SKIP_UNLESS_ALLOWED(result)                              \
+  if ((result).exit_code == 77) GTEST_SKIP() << (result).text(); \
+  ASSERT_EQ((result).exit_code, 0) << (result).text();
+
+TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind) {
+  const TemporaryDirectory scratch;
+  const auto result = run("container_limits", {}, {.environment = {{"TMPDIR", scratch.path}}});
+  EXPECT_EQ(result.leaked_processes, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
+  SKIP_UNLESS_ALLOWED(result);
+  //                                   chroot   pivot_root no rights seccomp   cgroup   all four
+  for (const char* row : {"read a file outside +reads it +not there +refused +refused +reads it +refused",
+                          "mount a file system +mounted +mounted +refused +refused +mounted +refused",
+                          "start 100 processes +100 +100 +100 +100 +19 +19",
+                          "take 256 MB of memory +256 MB +256 MB +256 MB +256 MB +killed +killed"}) {
+    EXPECT_EQ(result.lines_with("^" + std::string(row) + " *$").size(), 1U) << row << "\n" << result.text();
+  }
+}
+
+TEST(container_limits, the_limits_are_those_that_are_asked_for) {
+  const auto result = run("container_limits", {"--processes", "7", "--mib", "200"});
+  SKIP_UNLESS_ALLOWED(result);
+  EXPECT_TRUE(result.has_line("ok    behind all four: [\"refused\", \"refused\", \"6\", \"killed\"]")) << result.text();
+}
+
+TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
+  const auto groups = [] {
+    std::set<std::string> names;
+    for (const char* folder : {"/sys/fs/cgroup", "/sys/fs/cgroup/pids"}) {
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+        const std::string name = entry.path().filename();
+        if (!name.starts_with("container_limits.")) continue;
+        if (kill(std::stoi(name.substr(name.find('.') + 1)), 0) != 0) names.insert(name);  // its maker has ended
+      }
+    }
+    return names;
+  };
+  const auto before = groups();
+  for (const int after_ms : {100, 300, 500}) {
+    const TemporaryDirectory scratch;
+    const auto result =
+        run("container_limits", {}, {.environment = {{"TMPDIR", scratch.path}}, .interrupt_after_ms = after_ms});
+    EXPECT_EQ(result.leaked_processes, 0);
+    EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << after_ms;
+    EXPECT_EQ(groups(), before) << after_ms;
+  }
+}
+
+TEST(container_limits_filter, allows_what_is_in_the_list_and_refuses_all_else) {
+  const std::vector<unsigned> list = {SYS_getppid, SYS_exit_group};
+  EXPECT_EQ(in_child([&] {
+              allow_system_calls(list);
+              if (syscall(SYS_getppid) <= 0) return 1;
+              for (const long refused : {long{SYS_getuid}, long{SYS_openat}, long{SYS_openat2}, long{SYS_unshare}}) {
+                if (syscall(refused, 0, 0, 0, 0) != -1 || errno != EPERM) return 2;
+              }
+              return 0;
+            }),
+            0);
+}
+
+TEST(container_limits_filter, is_for_good_and_for_children) {
+  EXPECT_EQ(in_child([] {
+              allow_system_calls({SYS_exit_group, SYS_clone, SYS_wait4, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask,
+                                  SYS_set_robust_list, SYS_rseq, SYS_prctl, SYS_getppid, SYS_futex});
+              if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) != -1 || errno != EPERM) return 1;
+              const pid_t child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+              if (child == 0) syscall(SYS_exit_group, syscall(SYS_getuid) == -1 && errno == EPERM ? 0 : 1);
+              int status = -1;
+              return syscall(SYS_wait4, child, &status, 0, nullptr) == child && status == 0 ? 0 : 2;
+            }),
+            0);
+}
+
+#ifdef __x86_64__
+TEST(container_limits_filter, numbers_of_another_architecture_are_no_way_around_it) {
+  EXPECT_EQ(in_child([] {
+              allow_system_calls({SYS_getppid, SYS_exit_group});
+              errno = 0;  // the same call in the table of x32, with the bit 30
+              return syscall(SYS_getppid | 0x40000000) == -1 && errno == EPERM ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(in_child([] {
+              allow_system_calls({SYS_getppid, SYS_exit_group, 20});
+              long result = 20;  // getpid in the table of 32 bits
+              asm volatile("int $0x80" : "+a"(result) : : "memory");
+              return 1;
+            }),
+            -SIGSYS);
+}
+#endif
+
+TEST(container_limits_capabilities, none_is_left_and_none_comes_back) {
+  EXPECT_EQ(in_child([] {
+              if (!is_root()) return 0;
+              drop_capabilities();
+              if (chroot("/") == 0 || errno != EPERM) return 1;
+              if (mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) == 0) return 2;
+              for (int one = 0; prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; ++one) {
+                if (prctl(PR_CAPBSET_READ, one, 0, 0, 0) != 0) return 3;
+              }
+              return geteuid() == 0 ? 0 : 4;
+            }),
+            0);
+}
+
+TEST(container_limits_root, pivot_root_leaves_no_way_to_the_old_root) {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directories(folder.path / "root/etc");
+  const int code = in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
+    pivot_root((folder.path / "root").string());
+    if (open("/etc/passwd", O_RDONLY) >= 0) return 1;
+    if (chdir("/../../..") != 0 || open("usr", O_RDONLY) >= 0) return 2;
+    std::size_t entries = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/")) entries += entry.path() == "/etc";
+    if (entries != 1) return 3;
+    std::ifstream mounts("/proc/self/mounts");
+    return mounts ? 4 : 0;  // there is no /proc either
+  });
+  if (code == 77) GTEST_SKIP() << "this system allows no namespaces of mounts";
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(std::filesystem::exists("/usr")) << "only the child has another root";
+}
+
+/// With an ordinary folder in the place of /sys/fs/cgroup, where writing makes files.
+TEST(container_limits_cgroup, writes_the_files_of_version_2) {
+  const TemporaryDirectory top;
+  std::ofstream(top.path / "cgroup.controllers") << "cpu memory pids";
+  {
+    const ControlGroup group("one", {20, 64 << 20}, top.path);
+    group.enter();
+    EXPECT_EQ(test_support::text_of(top.path / "one/pids.max"), "20");
+    EXPECT_EQ(test_support::text_of(top.path / "one/memory.max"), "67108864");
+    EXPECT_EQ(test_support::text_of(top.path / "one/memory.swap.max"), "0");
+    EXPECT_EQ(test_support::text_of(top.path / "one/cgroup.procs"), "0");
+    EXPECT_THROW(ControlGroup("one", {20, 64 << 20}, top.path), std::system_error) << "it is there already";
+  }
+  EXPECT_THROW(ControlGroup("two", {1, 1}, top.path / "none"), std::system_error);
+}
+
+TEST(container_limits_denied, opens_a_file_by_a_call_that_is_not_in_the_list) {
+  const auto result = run("container_limits_denied");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_THAT(result.out, testing::ElementsAre("the filter is installed", "openat: refused", "openat2: opened"));
+}
+
+}  // namespace
