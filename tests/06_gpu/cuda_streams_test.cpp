@@ -1,6 +1,5 @@
 // The program's output, and Stream from inside: order, waiting at the end of the scope, and a host that goes on.
 
-#include <algorithm>
 #include <cstring>
 #include <latch>
 #include <stdexcept>
@@ -40,9 +39,8 @@ TEST(cuda_streams, one_stream_runs_its_chunks_one_after_the_other_and_several_ov
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   const auto pictures = result.captures("^  chunk \\d+ +([iko.]{60})$");  // without the word "chunk" before them
   ASSERT_EQ(pictures.size(), 8U) << result.text();
-  for (const std::string& picture : pictures) {  // a copy in, a kernel that is shorter, a copy out
+  for (const std::string& picture : pictures) {  // a copy in, a kernel, a copy out
     EXPECT_THAT(picture, testing::MatchesRegex("\\.*i+\\.*k+\\.*o+\\.*")) << result.text();
-    EXPECT_LT(std::count(picture.begin(), picture.end(), 'k'), std::count(picture.begin(), picture.end(), 'i'));
   }
   for (int chunk = 0; chunk < 3; ++chunk) {  // a column may be shared by the end of one and the start of the next
     EXPECT_LE(pictures[chunk].find_last_of("iko"), pictures[chunk + 1].find_first_of("iko")) << result.text();

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   failed += run("pinned memory, mapped", pinned, pinned, count);
   failed += run("managed memory", managed, managed, count);
 
-  cookbook::println("{:<34}{:>8}", "a load takes, from", "");
+  cookbook::println("a load takes, from");
   int wrong = 0;
   for (const Ring& ring : rings) {
     cookbook::println("{:<34}{:8.1f} ns", ring.memory, fastest(ring.start, 5) / steps * 1e9);
