@@ -1,15 +1,12 @@
 // Hopper product
 //
-// Multiplies matrices of 16-bit numbers on the tensor cores, in four steps from the kernel of cuda_tensor_cores to
-// nearly the speed of cuBLAS. The instructions for this exist on GPUs of compute capability 9.0 alone (H100, H200): a
-// group of four warps multiplies tiles that lie in shared memory, and a copy engine brings them there. The program
-// prints how many operations per second each step makes, beside cuBLAS, and compares all elements with those of cuBLAS.
+// Multiplies matrices of 16-bit numbers on the tensor cores, in three steps from the kernel of cuda_tensor_cores to the
+// speed of cuBLAS. The instructions for this exist on GPUs of compute capability 9.0 alone (H100, H200): a group of
+// four warps multiplies tiles that lie in shared memory, and a copy engine brings them there. The program prints how
+// many operations per second each step makes, beside cuBLAS, and compares all elements with those of cuBLAS.
 //
 // Compile: nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_hopper_product/cuda_hopper_product.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_hopper_product
 // Run:     cuda_hopper_product [--size N]
-
-#include <algorithm>
-#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
@@ -17,56 +14,36 @@
 #include "products_alone.cuh"
 #include "steps.cuh"
 
-namespace {
+int main(int argc, char** argv) {
+  int n = 4096;
+  cookbook::Options options("Multiply matrices with Hopper's instructions, in three steps");
+  options.add("size", n, "rows and columns of the matrices; rounded up to a multiple of 256", 1, 16'384);
+  options.parse(argc, argv);
+  if (!gpu::device_found() || !hopper_found()) return gpu::skipped;
+  n = (n + 255) / 256 * 256;
 
-/// The speeds for n x n matrices, in TFLOP/s.
-struct Speeds {
-  std::vector<double> steps;
-  double library, products_alone;
-};
-
-/// Counts in `wrong` the steps with an element that is not cuBLAS's.
-Speeds measure(int n, int& wrong) {
   const std::size_t count = std::size_t(n) * n;
   gpu::DeviceArray<bfloat16> a(count), b(count);
   gpu::DeviceArray<float> c(count), expected(count);
   gpu::fill_random(a, 1);
   gpu::fill_random(b, 2);
   reference::Cublas cublas;
-  Speeds speeds;
-  speeds.library =
+  const double library =
       reference::tflops(n, [&] { cublas.multiply(a.data(), b.data(), expected.data(), n, n, CUDA_R_16BF); });
-  for (const Step& step : steps) {
-    c.poison();
-    speeds.steps.push_back(reference::tflops(n, [&] { step.run(a.data(), b.data(), c.data(), n, nullptr); }));
-    wrong += reference::far_apart(c, expected, reference::rounding_bound(n)) > 0;
-  }
-  double operations = 0;
-  speeds.products_alone = reference::tflops(n, [&] { operations = start_products_alone(a.data(), c.data()); });
-  speeds.products_alone *= operations / (2.0 * n * n * n);  // it makes as many for any n
-  return speeds;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  int n = 4096;
-  cookbook::Options options("Multiply matrices with Hopper's instructions, in four steps");
-  options.add("size", n, "rows and columns of the smaller matrices; rounded up to a multiple of 256", 1, 8'192);
-  options.parse(argc, argv);
-  if (!gpu::device_found() || !hopper_found()) return gpu::skipped;
-  n = (n + 255) / 256 * 256;
+  const auto print = [&](const char* what, double tflops) {
+    cookbook::println("{:<42}{:4.0f} TFLOP/s{:5.0f} % of cuBLAS", what, tflops, 100 * tflops / library);
+  };
 
   int wrong = 0;
-  const Speeds one = measure(n, wrong), two = measure(2 * n, wrong);
-  const auto print = [&](const char* what, double first, double second) {
-    cookbook::println("{:<42}{:4.0f} TFLOP/s{:4.0f} %{:8.0f} TFLOP/s{:4.0f} %", what, first, 100 * first / one.library,
-                      second, 100 * second / two.library);
-  };
-  cookbook::println("{:<44}n = {:<21}n = {}", "speed, and share of cuBLAS", n, 2 * n);
-  for (std::size_t i = 0; i < one.steps.size(); ++i) print(steps[i].name, one.steps[i], two.steps[i]);
-  print("cuBLAS", one.library, two.library);
-  print("wgmma alone, nothing copied", one.products_alone, two.products_alone);
+  for (const Step& step : steps) {
+    c.poison();
+    print(step.name, reference::tflops(n, [&] { step.run(a.data(), b.data(), c.data(), n, nullptr); }));
+    wrong += reference::far_apart(c, expected, reference::rounding_bound(n)) > 0;
+  }
+  print("cuBLAS", library);
+  double operations = 0;
+  const double products = reference::tflops(n, [&] { operations = start_products_alone(a.data(), c.data()); });
+  print("wgmma alone, nothing copied", products * operations / (2.0 * n * n * n));  // it makes as many for any n
 
   cookbook::Checks checks;
   checks.equal("steps with an element that is not cuBLAS's", wrong, 0);

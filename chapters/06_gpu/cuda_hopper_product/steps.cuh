@@ -4,7 +4,6 @@
 #include "step1_one_tile.cuh"
 #include "step2_ring.cuh"
 #include "step3_persistent.cuh"
-#include "step4_cluster.cuh"
 #include "tiled_tensor_product.cuh"
 
 struct Step {
@@ -16,5 +15,4 @@ struct Step {
 const Step steps[] = {{"mma_sync, from cuda_tensor_cores", wmma_tiles::start_product},
                       {"1 wgmma, and tiles by the TMA", one_tile},
                       {"2 one warp copies, two groups multiply", ring<2>},
-                      {"3 blocks that stay, tile after tile", persistent},
-                      {"4 two blocks share a tile of B", cluster}};
+                      {"3 blocks that stay, tile after tile", persistent}};
