@@ -27,7 +27,7 @@ kernel void reduce_in_pieces(global const VALUE* values, uint count, global VALU
   const ulong piece = get_global_id(0), pieces = get_global_size(0);
   const uint end = count * (piece + 1) / pieces;
   uint i = count * piece / pieces;
-  VALUE16 a = NEUTRAL, b = NEUTRAL, c = NEUTRAL, d = NEUTRAL;  // four, so that one need not wait for another
+  VALUE16 a = NEUTRAL, b = NEUTRAL, c = NEUTRAL, d = NEUTRAL;  // four: none has to wait for another
   for (; i + 64 <= end; i += 64) {
     a = COMBINE(a, vload16(0, values + i));  // the 16 values from i on
     b = COMBINE(b, vload16(1, values + i));  // the next 16
