@@ -1,7 +1,7 @@
 // Pitfall: the host starts a kernel with groups of another size
 //
 // The kernel's tiles are 16 x 16, one number of each per work-item. The host starts it with groups of 8 x 8. So only a
-// quarter of each tile is filled, and the kernel uses all of it. No call fails. With the attribute
+// quarter of each tile is filled, and the kernel reads half of it. No call fails. With the attribute
 // reqd_work_group_size(16, 16, 1), the call would fail with CL_INVALID_WORK_GROUP_SIZE.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product_group_size.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product_group_size
