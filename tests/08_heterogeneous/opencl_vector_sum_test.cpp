@@ -71,7 +71,7 @@ TEST(opencl_vector_sum, prints_what_it_has_done) {
   const auto result = run("opencl_vector_sum", {"--count", "100"});
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("128 work-items in groups of 64 for 100 elements")) << result.text();
+  EXPECT_TRUE(result.has_line("256 work-items in groups of 256 for 100 elements")) << result.text();
   EXPECT_EQ(
       result.lines_with("^(vectors to the device|kernel|sums to the host|one thread of the host).* ms .* ms$").size(),
       4U)
