@@ -52,6 +52,16 @@ TEST(cuda_histogram_timing, shared_counters_are_faster_than_global_ones) {
     ASSERT_EQ(shared.size(), 1U) << result.text();
     EXPECT_GT(std::stod(shared[0]), std::stod(global[0])) << result.text();
   }
+  // Where one set waits for its banks, not for the memory, 32 sets must not: each thread of a warp has a bank.
+  const std::string random = " +([0-9.]+) GB/s +[0-9.]+ GB/s$", equal = " +[0-9.]+ GB/s +([0-9.]+) GB/s$";
+  const auto one_set = result.captures("^" + ways[1] + random), one_set_equal = result.captures("^" + ways[1] + equal),
+             sets = result.captures("^" + ways[2] + random);
+  ASSERT_EQ(one_set.size(), 1U) << result.text();
+  ASSERT_EQ(one_set_equal.size(), 1U) << result.text();
+  ASSERT_EQ(sets.size(), 1U) << result.text();
+  if (std::stod(one_set[0]) < 0.7 * std::stod(one_set_equal[0])) {
+    EXPECT_GT(std::stod(sets[0]), 1.2 * std::stod(one_set[0])) << result.text();
+  }
 }
 
 }  // namespace

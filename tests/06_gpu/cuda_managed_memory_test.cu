@@ -132,6 +132,7 @@ TEST(cuda_managed_memory_timing, pages_that_are_prefetched_cost_the_kernel_and_t
   EXPECT_GT(touched[3], 1.2 * prefetched[3]) << result.text();
   EXPECT_GT(prefetched[0], 5 * prefetched[1]) << result.text();
   EXPECT_LT(prefetched[1], 2 * copies[1]) << result.text();
+  EXPECT_LT(stays[1], copies[0] + copies[1] + copies[2]) << result.text();
   const auto plain = times(result, in_turns[0]), read_mostly = times(result, in_turns[1]);
   EXPECT_GT(plain[0], 5 * read_mostly[0]) << result.text();
 }

@@ -96,19 +96,21 @@ int main(int argc, char** argv) {
       parity_error = larger(parity_error, std::abs(double(call[i]) - put[i] - (host_stock[i] - strike_today)));
     }
   };
-  const auto run_structs = [&]<typename Struct>(const std::string& what, gpu::DeviceArray<Struct> options) {
+  const auto run_structs = [&]<typename Struct>(gpu::DeviceArray<Struct> options) {
+    const std::string used = sizeof(Struct) > 12 ? ", 12 of them used" : "";
     options.poison();
     gather<<<blocks, block_size>>>(stock.data(), strike.data(), years.data(), options.data(), count);
     CUDA_CHECK(cudaGetLastError());
-    run(what, [&] { price_structs<<<blocks, block_size>>>(options.data(), calls.data(), puts.data(), count); });
+    run(fmt::format("the GPU, structs of {} bytes{}", sizeof(Struct), used),
+        [&] { price_structs<<<blocks, block_size>>>(options.data(), calls.data(), puts.data(), count); });
   };
 
   run("the GPU, columns", [&] {
     price_columns<<<blocks, block_size>>>(stock.data(), strike.data(), years.data(), calls.data(), puts.data(), count);
   });
-  run_structs("the GPU, structs of 12 bytes", gpu::DeviceArray<Option<float>>(count));
-  run_structs("the GPU, structs of 32 bytes, 12 of them used", gpu::DeviceArray<Record<5>>(count));
-  run_structs("the GPU, structs of 64 bytes, 12 of them used", gpu::DeviceArray<Record<13>>(count));
+  run_structs(gpu::DeviceArray<Option<float>>(count));
+  run_structs(gpu::DeviceArray<Record<5>>(count));
+  run_structs(gpu::DeviceArray<Record<13>>(count));
 
   cookbook::Checks checks;
   checks.equal("prices that are not within 0.0001 of the processor's", wrong, 0);

@@ -8,6 +8,7 @@ template <int other_fields>
 struct Record : Option<float> {
   float others[other_fields];
 };
+static_assert(sizeof(Option<float>) == 12 && sizeof(Record<5>) == 32 && sizeof(Record<13>) == 64);
 
 /// Neighbouring threads load structs that lie side by side.
 template <typename Struct>

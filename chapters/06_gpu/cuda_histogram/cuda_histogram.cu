@@ -36,7 +36,7 @@ struct Data {
   std::vector<unsigned> expected;
 };
 
-/// The fastest of three runs in seconds, or -1 if a count is wrong. `work` adds to counts that are 0.
+/// The fastest of three runs in seconds, or -1 if a count is wrong. The counts are 0 when `work` starts.
 template <typename Work>
 double best_of_three(const Data& data, Work work) {
   gpu::DeviceArray<unsigned> counts(bins);

@@ -61,6 +61,6 @@ __global__ void __launch_bounds__(threads) count_in_shared(const Sample* samples
     if (copy == 0) mine[bin][0] = sum;
   }
   __syncthreads();
-  // One warp adds to 32 neighbouring counts, which are one access to memory; so 8 accesses per block.
+  // Eight warps add to 32 neighbouring counts each, which are one access to memory; so 8 accesses per block.
   if (threadIdx.x < bins && mine[threadIdx.x][0] > 0) atomicAdd(&counts[threadIdx.x], mine[threadIdx.x][0]);
 }

@@ -35,7 +35,7 @@ void stay_on_host(const void* numbers, std::size_t bytes) {
   CUDA_CHECK(cudaMemAdvise(numbers, bytes, cudaMemAdviseSetAccessedBy, on_device()));
 }
 
-/// A page that is only read may be in both places.
+/// A page that is only read may be in both places. The call has to name a place, but this advice does not use it.
 void read_mostly(const void* numbers, std::size_t bytes) {
   CUDA_CHECK(cudaMemAdvise(numbers, bytes, cudaMemAdviseSetReadMostly, on_device()));
 }
@@ -49,7 +49,8 @@ std::size_t wrong_numbers(const unsigned* numbers, std::size_t count, unsigned f
   return wrong;
 }
 
-/// The job, with the fastest of three times for each part. For managed memory `host` and `device` are the same.
+/// The job, with the fastest of three times for each part by itself. For managed memory `host` and `device` are the
+/// same.
 template <typename In, typename Out>
 std::size_t run(const char* way, unsigned* host, unsigned* device, std::size_t count, In in, Out out) {
   double best[4] = {1e9, 1e9, 1e9, 1e9};

@@ -1,6 +1,6 @@
 // Three slow kernels and a profiler
 //
-// Squares numbers in four ways. The last three take several times as long as the first, each for a reason of its own.
+// Squares numbers in four ways. The last three take 2 to 12 times as long as the first, each for a reason of its own.
 // Times do not tell the reasons apart. How many threads a multiprocessor can hold of each, the occupancy, tells one of
 // them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which the
 // ranges (NVTX) tell what a kernel was for.
@@ -41,7 +41,7 @@ __global__ void square_by_pow(const float* in, float* out, std::size_t count) {
 
 using Kernel = void (*)(const float*, float*, std::size_t);
 
-/// How many blocks of the kernel a multiprocessor holds at once: "Occupancy Calculator" of Nsight Compute. Registers
+/// How many blocks of the kernel a multiprocessor holds at once, as cuda_occupancy.h of the toolkit counts. Registers
 /// are given to warps in units of 256, each warp belonging to one of four parts of the multiprocessor; shared memory is
 /// given to blocks in units of 128 bytes.
 int count_blocks(Kernel kernel, std::size_t shared_bytes, const cudaDeviceProp& device) {
