@@ -182,6 +182,26 @@ TEST(csp_select_channel, a_write_waits_until_it_has_been_read_or_the_channel_is_
   EXPECT_TRUE(refused);
 }
 
+TEST(csp_select_channel, a_closed_channel_takes_no_offers_and_keeps_none) {
+  World world;
+  Channel a(world);
+  bool early = true, late = true;
+  int got = -2;
+  run_all(
+      world, [&] { early = a.write(1); },
+      [&] {
+        world.sleep_until(5);
+        a.close();
+        got = Channel::select(world, {&a}, 0).channel;  // the offer of the writer that was waiting is gone
+        EXPECT_EQ(got, -1);
+        late = a.write(2);
+        got = Channel::select(world, {&a}, 0).channel;
+      });
+  EXPECT_FALSE(early);
+  EXPECT_FALSE(late);
+  EXPECT_EQ(got, -1);
+}
+
 TEST(csp_select_starved, never_reads_the_request_to_stop) {
   EXPECT_TRUE(run("csp_select_starved").has_line("1000 numbers were read, and the request to stop is still unread"));
 }

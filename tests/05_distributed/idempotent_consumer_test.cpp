@@ -125,7 +125,7 @@ TEST_F(idempotent_consumer_consumers, a_consumer_waits_for_another_one_that_is_i
   EXPECT_EQ(balance(database), 500);
 }
 
-TEST_F(idempotent_consumer_consumers, the_lock_is_taken_at_the_beginning_of_the_transaction) {
+TEST_F(idempotent_consumer_consumers, the_lock_is_held_between_the_two_writes) {
   bool seen = false;
   one_transaction(database, {1, 1}, [&](int number) {
     if (number != 1) return;

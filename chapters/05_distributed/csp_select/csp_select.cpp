@@ -41,7 +41,7 @@ void write_at(World& world, Channel& to, const std::string& name, const std::vec
 void read_in_turn(World& world, Channel& often, Channel& seldom, long timeout, Seen& seen) {
   for (int turn = 0;; ++turn) {
     Channel& next = turn % 2 == 0 ? often : seldom;
-    const auto [channel, value] = Channel::select(world, {&next}, world.now + timeout);
+    const auto [channel, value] = Channel::select(world, {&next}, world.now + timeout);  // a plain read
     if (channel == Channel::none) break;
     seen.order += (turn % 2 == 0 ? " a" : " b") + std::to_string(value);
   }
@@ -49,7 +49,7 @@ void read_in_turn(World& world, Channel& often, Channel& seldom, long timeout, S
 
 /// Reads from whichever is ready first.
 void read_selected(World& world, Channel& often, Channel& seldom, long timeout, Seen& seen) {
-  for (int last = 0;;) {
+  for (int last = 1;;) {  // as if `seldom` had been read: the first search begins with `often`
     const auto [channel, value] = Channel::select(world, {&often, &seldom}, world.now + timeout, last + 1);
     if (channel == Channel::none) break;
     last = channel;  // next time the other channel comes first, if both are ready
@@ -89,10 +89,10 @@ int main(int argc, char** argv) {
     const auto found = seen.waits.find(value);
     return found == seen.waits.end() ? "never read" : std::to_string(found->second) + " ticks";
   };
-  cookbook::println("the writer of     reads in turn     selects");
+  cookbook::println("value   its writer waits: in turn   with select");
   long longest = 0;
   for (const char* value : {"a1", "a2", "a3", "a4", "a5", "b1", "b2"}) {
-    cookbook::println("{}  waits {:>20} {:>15}", value, wait(in_turn, value), wait(selected, value));
+    cookbook::println("{}{:>31}{:>14}", value, wait(in_turn, value), wait(selected, value));
   }
   for (const auto& [value, ticks] : selected.waits) longest = std::max(longest, ticks);
   cookbook::println("in turn: {}", in_turn.order.substr(1));
@@ -100,5 +100,6 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("values read by select", selected.waits.size(), 7);
   checks.equal("longest wait of a writer, in ticks", longest, 0);
+  checks.equal("b1 is read before a4", selected.order.find("b1") < selected.order.find("a4"), true);
   return checks.exit_code();
 }

@@ -51,9 +51,10 @@ class Channel {
  public:
   explicit Channel(World& world) : world_(world) {}
 
-  /// Returns when somebody has read the value; false if the reader closes the channel instead.
+  /// Returns when somebody has read the value; false if the reader closes the channel instead, or has closed it.
   bool write(int value) {
     std::unique_lock lock(world_.mutex);
+    if (closed_) return false;
     Offer offer = {value};
     offers_.push_back(&offer);
     world_.step();

@@ -37,7 +37,7 @@ inline void effect_then_key(Database& database, const Deposit& deposit, const St
 }
 
 inline void one_transaction(Database& database, const Deposit& deposit, const Step& step) {
-  database.run("BEGIN IMMEDIATE");  // takes the lock for writing: another consumer waits here
+  database.run("BEGIN IMMEDIATE");  // takes the lock for writing now: another consumer waits here
   if (is_new(database, deposit.key)) {
     step(1);
     add(database, deposit.cents);

@@ -33,7 +33,7 @@ std::optional<long> balance_after(const std::string& file, Handle handle, int ki
     make_tables(database);
   }
   int deliveries = 0;
-  for (bool acknowledged = false; !acknowledged;) {
+  for (bool acknowledged = false; !acknowledged;) {  // the broker
     ++deliveries;
     cookbook::ChildProcess consumer([&] {
       const Step step = [&](int number) {
@@ -41,7 +41,7 @@ std::optional<long> balance_after(const std::string& file, Handle handle, int ki
       };
       step(0);
       Database database(file);
-      handle(database, {1, 10'00}, step);
+      handle(database, {.key = 1, .cents = 1000}, step);
     });
     acknowledged = consumer.wait() == 0;  // it has come to its end
   }

@@ -33,7 +33,8 @@ class RetryBudget {
   int tenths_ = max;
 };
 
-/// Lets nothing through for some time after many failures in succession, and then one attempt, which decides.
+/// Lets nothing through after many failures in succession until two seconds after the last one, and then one attempt,
+/// which decides.
 class CircuitBreaker {
  public:
   /// Whether an attempt may be made now.

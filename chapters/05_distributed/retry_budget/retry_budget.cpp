@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
       {"at once", {.repetitions = repetitions}},
       {"after a back-off", {.repetitions = repetitions, .back_off = true}},
       {"with jitter", {.repetitions = repetitions, .back_off = true, .jitter = true}},
-      {"and a budget", {.repetitions = repetitions, .back_off = true, .jitter = true, .budget = true}},
-      {"or a circuit breaker", {.repetitions = repetitions, .back_off = true, .jitter = true, .breaker = true}}};
+      {"jitter, budget", {.repetitions = repetitions, .back_off = true, .jitter = true, .budget = true}},
+      {"jitter, breaker", {.repetitions = repetitions, .back_off = true, .jitter = true, .breaker = true}}};
   cookbook::println("repeats {:>22}{:>11}{:>11}{:>11}{:>14}", "attempts", "0 to 10 s", "to 15 s", "to 60 s",
                     "well again at");
   std::map<std::string, Outcome> outcomes;
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("after plain repetitions, answered in the last ten seconds (%)", answered(outcomes["at once"], 50, 60),
                0);
-  checks.equal("with a budget", answered(outcomes["and a budget"], 50, 60), 100);
-  checks.equal("with a circuit breaker", answered(outcomes["or a circuit breaker"], 50, 60), 100);
+  checks.equal("with a budget", answered(outcomes["jitter, budget"], 50, 60), 100);
+  checks.equal("with a circuit breaker", answered(outcomes["jitter, breaker"], 50, 60), 100);
   return checks.exit_code();
 }

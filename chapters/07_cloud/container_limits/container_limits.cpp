@@ -1,7 +1,7 @@
 // Container limits
 //
 // A program in a container tries four things as root: to read a file outside of its root directory, to mount a file
-// system, to start 100 processes, and to take 256 MB of memory. The output shows what comes of it behind each of four
+// system, to start 100 processes, and to take 256 MiB of memory. The output shows what comes of it behind each of four
 // walls alone, and behind all of them: a root directory by pivot_root, no capabilities, a filter of system calls
 // (seccomp), and a control group (cgroup). No wall alone holds all four.
 //
@@ -70,24 +70,15 @@ void start_processes(int to, const std::string&) {
 }
 
 void take_memory(int to, const std::string&) {
-  for (int mb = 8; mb <= 256; mb += 8) {
+  for (int mib = 8; mib <= 256; mib += 8) {
     void* const block = mmap(nullptr, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) break;
     std::memset(block, 1, 8 << 20);  // only memory that is used counts
-    say(to, std::to_string(mb) + " MB");
+    say(to, std::to_string(mib) + " MiB");
   }
 }
 
 using Attack = void (*)(int to, const std::string& secret);
-
-const std::vector<unsigned> needed = {
-#ifdef SYS_fork
-    SYS_fork,      SYS_open,     SYS_mkdir,  SYS_pause,   SYS_poll,
-#endif
-    SYS_clone,     SYS_clone3,   SYS_openat, SYS_mkdirat, SYS_chdir, SYS_write,          SYS_mmap,
-    SYS_munmap,    SYS_mprotect, SYS_brk,    SYS_madvise, SYS_ppoll, SYS_rt_sigprocmask, SYS_set_robust_list,
-    SYS_rseq,      SYS_gettid,   SYS_getpid, SYS_futex,   SYS_wait4, SYS_sigaltstack,    SYS_exit,
-    SYS_exit_group};
 
 /// Runs an attack in a container with these walls, and returns what has come of it.
 std::string outcome(const Walls& walls, Attack attack, const std::string& folder, const Limits& limits) {
@@ -145,7 +136,7 @@ int main(int argc, char** argv) {
   const std::vector<std::pair<const char*, Attack>> attacks = {{"read a file outside", read_outside},
                                                                {"mount a file system", mount_something},
                                                                {"start 100 processes", start_processes},
-                                                               {"take 256 MB of memory", take_memory}};
+                                                               {"take 256 MiB of memory", take_memory}};
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   std::string folder = std::filesystem::temp_directory_path() / "container_limits.XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) cookbook::exit_with_errno("mkdtemp");

@@ -1,12 +1,12 @@
 // Pitfall: a list of what is forbidden
 //
 // A filter is to keep a program from opening files. It forbids the system calls open and openat, by which programs have
-// opened files for decades. Linux 5.6 brought a third one, openat2, which nobody has put into the list: the program
+// opened files for decades. Linux 5.6 brought one more, openat2, which nobody has put into the list: the program
 // opens the file by it.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_limits/container_limits_denied.cpp -o container_limits_denied
 // Run:     container_limits_denied
-// Symptom: exit 1, prints "openat2: opened"
+// Symptom: exit 1, prints "openat2: let through"
 // Symptom under address: skipped, since the search for leaks at the end opens files
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ void install_filter(const std::vector<unsigned>& list, unsigned if_listed, unsig
 
 bool opened(const char* call, long result) {
   const bool yes = result >= 0 || errno != EPERM;  // another error would mean that the filter has let it through
-  std::printf("%s: %s\n", call, yes ? "opened" : "refused");
+  std::printf("%s: %s\n", call, yes ? "let through" : "refused");
   return yes;
 }
 
@@ -51,7 +51,7 @@ bool opened(const char* call, long result) {
 
 int main() {
   const open_how how = {.flags = O_RDONLY, .mode = 0, .resolve = 0};
-  std::printf("the filter is installed\n");
+  std::printf("before the filter\n");  // makes the buffer of stdout
   std::vector<unsigned> list = {SYS_openat};
 #ifdef SYS_open
   list.push_back(SYS_open);

@@ -42,7 +42,8 @@ inline void pivot_root(const std::string& folder) {
   must(chdir("/"), "chdir");
 }
 
-/// Takes all rights of root from this process, for good. Its user is still root.
+/// Takes all rights of root from this process, and no program that it executes gets one back. Its user is still root.
+/// (A new namespace of users would give all of them again, inside of it.)
 inline void drop_capabilities() {
   for (unsigned long one = 0; prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; ++one) {
     must(prctl(PR_CAPBSET_DROP, one, 0, 0, 0), "prctl");  // so that no program can give it back
@@ -52,7 +53,8 @@ inline void drop_capabilities() {
   must(syscall(SYS_capset, &version, none), "capset");
 }
 
-/// Allows these system calls; every other one fails with EPERM. The kernel runs this little program at each call.
+/// Allows these system calls; every other one fails with EPERM, and one by the numbers of another architecture kills
+/// the process. The kernel runs this little program at each call.
 inline void allow_system_calls(const std::vector<unsigned>& allowed) {
 #if defined(__x86_64__)
   constexpr unsigned architecture = AUDIT_ARCH_X86_64;
@@ -74,6 +76,16 @@ inline void allow_system_calls(const std::vector<unsigned>& allowed) {
   must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), "seccomp");
 }
 
+/// The system calls that the attacks of container_limits need in order to run at all.
+inline const std::vector<unsigned> needed = {
+#ifdef SYS_fork
+    SYS_fork,      SYS_open,     SYS_mkdir,  SYS_pause,   SYS_poll,
+#endif
+    SYS_clone,     SYS_clone3,   SYS_openat, SYS_mkdirat, SYS_chdir, SYS_write,          SYS_mmap,
+    SYS_munmap,    SYS_mprotect, SYS_brk,    SYS_madvise, SYS_ppoll, SYS_rt_sigprocmask, SYS_set_robust_list,
+    SYS_rseq,      SYS_gettid,   SYS_getpid, SYS_futex,   SYS_wait4, SYS_sigaltstack,    SYS_exit,
+    SYS_exit_group};
+
 struct Limits {
   int processes;
   long bytes;
@@ -87,7 +99,7 @@ class ControlGroup {
   ControlGroup(const std::string& name, const Limits& limits, const std::filesystem::path& top = "/sys/fs/cgroup") {
     const std::string processes = std::to_string(limits.processes), bytes = std::to_string(limits.bytes);
     if (std::filesystem::exists(top / "cgroup.controllers")) {           // version 2: one tree for all controllers
-      std::ofstream(top / "cgroup.subtree_control") << "+pids +memory";  // on most systems they are there already
+      std::ofstream(top / "cgroup.subtree_control") << "+pids +memory";  // there already on most systems; they stay
       make(top / name, {{"pids.max", processes}, {"memory.max", bytes}});
       std::ofstream(folders_[0] / "memory.swap.max") << 0;  // is not there where there is no swap
     } else {
