@@ -85,4 +85,12 @@ TEST(false_sharing_timing, atomic_additions_in_one_line_take_longer) {
   EXPECT_GT(std::stod(together[0]), 1.5 * std::stod(apart[0])) << result.text();
 }
 
+TEST(false_sharing_timing, load_and_store_is_not_atomic_and_much_faster) {
+  const auto result = run("false_sharing");
+  const auto atomic = result.captures("^atomic add +([0-9.]+) ns"),
+             stored = result.captures("^load and store +([0-9.]+) ns");
+  ASSERT_TRUE(atomic.size() == 1 && stored.size() == 1) << result.text();
+  EXPECT_GT(std::stod(atomic[0]), 2 * std::stod(stored[0])) << result.text();
+}
+
 }  // namespace

@@ -106,4 +106,15 @@ TEST(memory_latency_timing, far_memory_takes_longer_than_near) {
   EXPECT_GT(std::stod(far[0]), 5 * std::stod(near[0])) << result.text();
 }
 
+TEST(memory_latency_timing, with_large_pages_a_step_through_much_memory_is_shorter) {
+  std::ifstream setting("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text;
+  if (!std::getline(setting, text) || text.find("[never]") != std::string::npos) GTEST_SKIP() << "no large pages here";
+  const auto result = run("memory_latency", {"--largest", "256"});
+  const auto small = result.captures("^ +256 MiB +[0-9.]+ ns +([0-9.]+) ns"),
+             large = result.captures("^ +256 MiB .* ([0-9.]+) ns$");
+  ASSERT_TRUE(small.size() == 1 && large.size() == 1) << result.text();
+  EXPECT_LT(std::stod(large[0]), std::stod(small[0])) << result.text();
+}
+
 }  // namespace

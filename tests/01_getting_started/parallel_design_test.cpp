@@ -116,6 +116,27 @@ TEST(parallel_design, the_program_shows_a_time_line_per_worker) {
   }
 }
 
+TEST(parallel_design, the_time_lines_of_block_show_the_quarters_of_each_worker) {
+  const auto result = run("parallel_design", {"--workers", "2", "--draw"});
+  const auto lines = result.captures("^  ([1-4.]{60})$");
+  ASSERT_EQ(lines.size(), 8U) << result.text();
+  EXPECT_EQ(lines[0].find_first_of("34"), std::string::npos) << result.text();
+  EXPECT_EQ(lines[1].find_first_of("12"), std::string::npos) << result.text();
+  EXPECT_NE(lines[1].find('4'), std::string::npos) << "it has the last quarter, most of the work\n" << result.text();
+}
+
+TEST(parallel_design, the_gain_is_the_time_of_the_loop_over_the_makespan) {
+  const auto result = run("parallel_design", {"--workers", "2"});
+  const auto loop = result.captures("^one loop +([0-9.]+) ms$"),
+             makespans = result.captures("^[a-z /]+ +([0-9.]+) ms .*%$"),
+             gains = result.captures("^[a-z /]+ +[0-9.]+ ms +([0-9.]+) x");
+  ASSERT_TRUE(loop.size() == 1 && makespans.size() == 4 && gains.size() == 4) << result.text();
+  for (std::size_t way = 0; way < gains.size(); ++way) {
+    const double gain = std::stod(loop[0]) / std::stod(makespans[way]);
+    EXPECT_NEAR(std::stod(gains[way]), gain, 0.01 + 0.01 * gain) << result.text();
+  }
+}
+
 TEST(parallel_design, idle_workers_are_those_without_a_task) {
   const auto result = run("parallel_design", {"--workers", "3", "--group", "1024"});  // two tasks
   EXPECT_EQ(result.lines_with(" 100 %( |$)").size(), 4U) << result.text();

@@ -130,6 +130,7 @@ TEST(speedup_laws_timing, one_thread_gains_nothing_and_two_do) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
   EXPECT_GT(std::stod(same[1]), 1.3) << result.text();
   EXPECT_GT(std::stod(more[1]), 1.3) << result.text();
+  EXPECT_LT(std::stod(more[1]), 2.2) << "the time of another job\n" << result.text();
 }
 
 }  // namespace

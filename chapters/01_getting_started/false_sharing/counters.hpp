@@ -21,7 +21,7 @@ struct TwoLines {
   alignas(2 * cache_line) Counter second = 0;
 };
 
-/// Each addition needs the line in this core's cache at once, and in no other cache.
+/// On x86 each addition needs the line in this core's cache at once, and in no other cache.
 inline void add_atomically(Counter& counter, long counts) {
   for (long i = 0; i < counts; ++i) counter.fetch_add(1, std::memory_order_relaxed);
 }

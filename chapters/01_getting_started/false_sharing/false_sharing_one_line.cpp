@@ -34,7 +34,7 @@ int main() {
   std::set<std::uintptr_t> lines;
   for (const Counter& counter : counters) {
     sum += counter.value;
-    lines.insert(reinterpret_cast<std::uintptr_t>(&counter.value) / 64);  // on most processors a line has 64 bytes
+    lines.insert(reinterpret_cast<std::uintptr_t>(&counter.value) / 64);  // bytes of a line; Apple: 128
   }
   const bool apart = lines.size() == counters.size();
   std::printf("%ld counted, %s\n", sum, apart ? "each counter in a line of its own" : "counters share a cache line");

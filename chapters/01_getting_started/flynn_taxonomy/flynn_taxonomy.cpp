@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     cookbook::println("{:<48}{:8.3f} ms{:8.2f} x", name, seconds * 1e3, base / seconds);
     wrong += sums != expected;
   };
-  compare(fmt::format("SIMD  1 thread, vectors of {} B", vector_bits / 8), [&] { return simd(row); });
+  compare(fmt::format("SIMD  1 thread, {} numbers at a time", lanes), [&] { return simd(row); });
   compare("MISD  3 threads, a function each", [&] { return misd(row, piece); });
   compare(fmt::format("MIMD  {} threads, any function, any piece", threads), [&] { return mimd(row, piece, threads); });
 

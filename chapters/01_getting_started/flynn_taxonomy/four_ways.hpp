@@ -36,14 +36,15 @@ constexpr Functions sum_of = {sum<same>, sum<square>, sum<branch>};
 /// One thread, one function, one number at a time.
 inline Sums sisd(Numbers data) { return {sum<same>(data), sum<square>(data), sum<branch>(data)}; }
 
+/// As many lanes as the longest vectors of the machine have. The compiler may make several shorter vectors of them: for
+/// many processors with AVX-512, GCC makes two of 32 bytes (-mprefer-vector-width=512 makes one of 64).
 #if defined(__AVX512F__)
-constexpr int vector_bits = 512;
+constexpr std::size_t lanes = 16;
 #elif defined(__AVX2__)
-constexpr int vector_bits = 256;
+constexpr std::size_t lanes = 8;
 #else
-constexpr int vector_bits = 128;
+constexpr std::size_t lanes = 4;
 #endif
-constexpr std::size_t lanes = vector_bits / 32;
 
 /// Each line of the loop over the lanes does the same to all lanes: the compiler makes vector instructions of it.
 inline Sums simd(Numbers data) {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-/// A cache line, the piece in which memory is loaded. Its content says where to go next.
+/// A cache line of most processors, the piece in which memory is loaded. Its content says where to go next.
 struct alignas(64) Line {
   const Line* next;
 };

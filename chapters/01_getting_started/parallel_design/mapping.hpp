@@ -27,7 +27,7 @@ class Mapping {
     const std::size_t own = way_ == Way::manager_worker ? 0 : worker;  // one list for all, or one each
     if (const auto task = lists_[own].take_first()) return task;
     if (way_ != Way::work_stealing) return std::nullopt;
-    for (List& victim : lists_) {  // the others' lists; its own, too, but that is empty
+    for (List& victim : lists_) {  // the first list first (with many workers: at random, or all thieves meet there)
       if (const auto task = victim.take_last()) return task;
     }
     return std::nullopt;

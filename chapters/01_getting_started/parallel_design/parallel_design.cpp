@@ -73,7 +73,8 @@ std::string time_line(const Record& record, double makespan, int width) {
   return line;
 }
 
-/// The run with the shortest makespan of three: other programs only ever make one longer.
+/// The run with the shortest makespan of three, since other programs only ever make one longer. (What disturbs all runs
+/// of the loop below makes the gains too large: measure on a machine that does nothing else.)
 std::vector<Record> best_of_three(Way way, const std::vector<Task>& tasks, int workers) {
   std::vector<Record> best;
   for (int i = 0; i < 3; ++i) {

@@ -9,7 +9,8 @@
 
 #include "cookbook/posix.hpp"
 
-/// Ends the program with exit code 3 if not all bytes were sent or received: the other process has ended.
+/// Ends the program with exit code 3 if not all bytes were sent or received: the other process has ended. (A signal
+/// handler could cut a call short, too; there is none here.)
 inline void require_all(ssize_t done, std::size_t bytes) {
   if (done == static_cast<ssize_t>(bytes)) return;
   cookbook::print_error("the other process has ended before its message was complete");

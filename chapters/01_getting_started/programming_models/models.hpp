@@ -94,7 +94,7 @@ inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
     if (check(fork(), "fork") == 0) {  // in the new process
-      close(ends[0]);
+      close(ends[0]);  // the parent's end (it still has those for the workers before it, which do no harm here)
       work(ends[1], part_of_a.size());
       _exit(0);
     }

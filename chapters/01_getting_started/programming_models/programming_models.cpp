@@ -2,7 +2,7 @@
 //
 // One dot product by shared memory, by threads, by messages between processes, and data parallel (models.hpp). The
 // models differ in who has the numbers and where the sums meet. The program prints how long each takes, beside one
-// task that does all of it: what costs time is not the arithmetic, but what the tasks have to exchange.
+// task that does all of it: what costs time is not the computing, but what the tasks have to exchange.
 //
 // Compile: g++ -std=c++20 -O3 -Icommon chapters/01_getting_started/programming_models/programming_models.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o programming_models
 // Run:     programming_models [--numbers N] [--tasks N]

@@ -4,7 +4,7 @@
 /// How many times as fast: the time on one processor over the time on several.
 constexpr double speedup(double time_alone, double time_together) { return time_alone / time_together; }
 
-/// The share of its processors that a program makes use of: 1 is ideal.
+/// The share of its processors' time that goes into the work of the serial program: 1 is ideal.
 constexpr double efficiency(double speedup, double processors) { return speedup / processors; }
 
 /// Amdahl (1967): the work stays the same, and its serial part takes its time whatever the number of processors.
