@@ -15,7 +15,7 @@ GROUPS = [
     ("oneTBB", r"tbb::[\w:]+"),
     ("Boost and Asio", r"(?:boost|asio|beast|awaitable_operators|net|http)(?:::[\w:]+)?"),
     ("MPI", r"MPI_\w+|mpirun|mpicxx"),
-    ("CUDA and its libraries", r"__\w+__|(?:cub|thrust|nvcuda|cg)::[\w:]+|"
+    ("CUDA and its libraries", r"__\w+|(?:cub|thrust|nvcuda|cg)::[\w:]+|"
                                r"(?:cuda|cublas|cufft|curand|nccl|nvrtc|cu)[A-Z]\w+|nvcc"),
     ("OpenCL", r"cl::\w+|cl[A-Z]\w+|CL_\w+|__kernel"),
     ("POSIX and Linux", r"(?:pthread|sem|posix|shm|sched|mq|epoll|timer)_\w+|f?exec[lv]p?e?|v?fork|wait(?:p?id)|"

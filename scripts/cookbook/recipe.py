@@ -78,10 +78,14 @@ class Recipe:
 
 
 def title_and_summary(page):
-    """The first heading of a page (its path, or its text) and the paragraph below it as one line; empty if missing."""
+    """The first heading of a page (its path, or its text) and the paragraph below it as one line, without its links;
+    empty if missing."""
     text = page if isinstance(page, str) else page.read_text() if page.exists() else ""
     match = re.match(r"# ([^\n]+)\n+([^\n#|`\s][^\n]*(?:\n[^\n#][^\n]*)*)\n", text)
-    return (match[1], match[2].replace("\n", " ")) if match else ("", "")
+    if not match:
+        return "", ""
+    # A link that is right on the page would lead elsewhere from the lists that the summary goes into.
+    return match[1], re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", match[2].replace("\n", " "))
 
 
 def head_field(source, field):

@@ -255,7 +255,8 @@ class Site:
                 {"Look up": [{"Index": "chapters/INDEX.md"}, {"By construct": "tags.md"}]},
                 {"Contribute": ["CONTRIBUTING.md", "chapters/README.md", "CHANGELOG.md"]}]
         for file, path in sorted(self.files.items()):
-            self.write(path, f"# {file}\n\n{highlighted((cookbook.ROOT / file).read_text(), file)}")
+            source = highlighted((cookbook.ROOT / file).read_text(), file)
+            self.write(path, f"---\nsearch: {{boost: 0.2}}\n---\n\n# {file}\n\n{source}")
         for name in ("cookbook.css", "cookbook.js"):
             shutil.copyfile(FILES / name, self.docs / name)
         (self.folder / "mkdocs.yml").write_text((FILES / "mkdocs.yml").read_text() + "\nnav: " + json.dumps(nav) + "\n")

@@ -164,6 +164,10 @@ class MistakesByRule(Case):
 
 
 class Model(Case):
+    def test_a_summary_is_one_line_without_links(self):
+        page = "# Do it\n\nAs in [lock](../lock/README.md),\nbut better.\n\n**Read first:** x\n"
+        self.assertEqual(("Do it", "As in lock, but better."), recipe.title_and_summary(page))
+
     def test_what_cmake_lists(self):
         self.write("chapters/02_threads/CMakeLists.txt",
                    "# recipe(none)\nrecipe(first NEEDS tbb\n  boost USES podman)\n"
