@@ -12,6 +12,7 @@ from cookbook.recipe import Recipe
 
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|"
          r"x|%|seconds|Hz|[kMG]Hz)")
+EXCERPT = re.compile(r"^```(?:cpp|cuda|c)\b[^\n]*\n(.*?)^```", re.M | re.S)  # its group is the code
 NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
@@ -84,12 +85,17 @@ def squeeze(text):
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
+def position(needle, pool):
+    """Where these lines begin among others, or None."""
+    return next((i for i in range(len(pool)) if pool[i:i + len(needle)] == needle), None)
+
+
 def excerpt_faults(page, sources):
     """The excerpts of a page that stand in no source; white space at the ends of lines and empty lines aside."""
     pools = [squeeze(source) for source in sources]
-    for block in re.findall(r"^```(?:cpp|cuda|c)\b[^\n]*\n(.*?)^```", page, re.M | re.S):
+    for block in EXCERPT.findall(page):
         needle = squeeze(block)
-        if not any(pool[i:i + len(needle)] == needle for pool in pools for i in range(len(pool))):
+        if not any(position(needle, pool) is not None for pool in pools):
             yield "this excerpt stands in no source of the recipe:\n    " + "\n    ".join(needle)
 
 

@@ -21,13 +21,14 @@ from pygments.util import ClassNotFound
 import cookbook
 from cookbook import compiler_explorer, exercises, index, page
 from cookbook import recipe as model
+from cookbook.site import FILES
 
-FILES = pathlib.Path(__file__).resolve().parent / "site_files"
 LEXERS = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cl": "c", ".capnp": "capnp", ".toml": "toml"}
-LINK = re.compile(r"(?P<code>`+[^`].*?`+)|(?P<open>\]\()(?P<target>[^)\s]+)(?P<close>\))", re.S)
-FENCE = re.compile(r"^(?P<indent> *)(?P<marks>```+|~~~+)")
-# The repository's own pages besides those of the chapters.
-ROOT_PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+LINK = re.compile(r"(?P<code>`+[^`].*?`+)|\]\((?P<target>[^)\s]+)\)", re.S)
+FENCE = re.compile(r" *(?P<marks>```+|~~~+)")
+# Pages besides those of the chapters and their recipes.
+CONTRIBUTING = ["CONTRIBUTING.md", "chapters/README.md", "CHANGELOG.md"]
+INDEX = "chapters/INDEX.md"
 
 
 def anchor(name):
@@ -114,6 +115,9 @@ class Site:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
 
+    def write_converted(self, path):
+        self.write(path, self.converted((cookbook.ROOT / path).read_text(), path))
+
     def target(self, here, link):
         """Where a link of the page `here` (a path in the repository) leads to on the site."""
         path, mark, fragment = link.partition("#")
@@ -121,10 +125,6 @@ class Site:
             return link
         goal = posixpath.normpath(posixpath.join(posixpath.dirname(here), path))
         file = cookbook.ROOT / goal
-        if goal == "CONTRIBUTING":
-            goal, file = "CONTRIBUTING.md", cookbook.ROOT / "CONTRIBUTING.md"
-        elif goal == "CHANGELOG":
-            goal, file = "CHANGELOG.md", cookbook.ROOT / "CHANGELOG.md"
         if not file.exists():
             raise SystemExit(f"{here}: a link to {link}, which does not exist")
         recipe = self.by_folder.get(posixpath.dirname(goal))
@@ -159,7 +159,6 @@ class Site:
     def converted(self, text, here):
         """A page of the repository in the form of the site."""
         def change(piece):
-            # The two readers disagree about a table's bar inside of code.
             return LINK.sub(lambda match: match["code"] or f"]({self.target(here, match['target'])})", piece)
 
         text = outside_fences(text, change)
@@ -172,20 +171,20 @@ class Site:
         """The page with a link below each excerpt, to its place in the source."""
         pools = []
         for source in recipe.sources():
-            numbered = [(i, line.strip()) for i, line in enumerate(source.read_text().splitlines(), 1) if line.strip()]
-            pools.append((source.name, numbered))
+            text_of_source = source.read_text()
+            numbers = [i for i, line in enumerate(text_of_source.splitlines(), 1) if line.strip()]
+            pools.append((source.name, numbers, page.squeeze(text_of_source)))
 
         def with_place(match):
-            needle = page.squeeze(match["code"])
-            for name, numbered in pools:
-                for i in range(len(numbered) - len(needle) + 1):
-                    if [line for _, line in numbered[i:i + len(needle)]] == needle:
-                        first, last = numbered[i][0], numbered[i + len(needle) - 1][0]
-                        lines = f"line {first}" if first == last else f"lines {first} to {last}"
-                        return f"{match[0]}\n[{name}, {lines}](#{anchor(name)}-{first}){{ .place }}\n"
+            needle = page.squeeze(match[1])
+            for name, numbers, lines in pools:
+                if (i := page.position(needle, lines)) is not None:
+                    first, last = numbers[i], numbers[i + len(needle) - 1]
+                    where = f"line {first}" if first == last else f"lines {first} to {last}"
+                    return f"{match[0]}\n\n[{name}, {where}](#{anchor(name)}-{first}){{ .place }}"
             return match[0]
 
-        return re.sub(r"^```(?:cpp|cuda|c)\b[^\n]*\n(?P<code>.*?)^```\n", with_place, text, flags=re.M | re.S)
+        return page.EXCERPT.sub(with_place, text)
 
     def recipe_page(self, recipe):
         here = f"chapters/{recipe.chapter}/{recipe.name}/README.md"
@@ -207,12 +206,12 @@ class Site:
         """The navigation of a chapter."""
         folder = f"chapters/{chapter}"
         entries = [f"{folder}/README.md"]
-        self.write(entries[0], self.converted((cookbook.ROOT / entries[0]).read_text(), entries[0]))
+        self.write_converted(entries[0])
         for recipe in self.recipes:
             if recipe.chapter == chapter:
                 entries.append({recipe.name: self.recipe_page(recipe)})
         book = f"{folder}/THE_BOOK.md"
-        self.write(book, self.converted((cookbook.ROOT / book).read_text(), book))
+        self.write_converted(book)
         entries.append({"The book's own programs": book})
         number, _, word = chapter.partition("_")
         word = word.replace("_", " ")
@@ -245,15 +244,15 @@ class Site:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.docs.mkdir(parents=True)
         self.first_page()
-        for name in ROOT_PAGES[1:] + ["chapters/INDEX.md", "chapters/README.md"]:
-            self.write(name, self.converted((cookbook.ROOT / name).read_text(), name))
+        for name in [INDEX, *CONTRIBUTING]:
+            self.write_converted(name)
         chapters = list(dict.fromkeys(recipe.chapter for recipe in self.recipes))
         nav = [{"Home": "README.md"}, *(self.chapter_pages(chapter) for chapter in chapters)]
         self.exercises_page()
         self.write("tags.md", "# By construct\n\n<!-- material/tags -->\n")
         nav += [{"Exercises": "exercises.md"},
-                {"Look up": [{"Index": "chapters/INDEX.md"}, {"By construct": "tags.md"}]},
-                {"Contribute": ["CONTRIBUTING.md", "chapters/README.md", "CHANGELOG.md"]}]
+                {"Look up": [{"Index": INDEX}, {"By construct": "tags.md"}]},
+                {"Contribute": CONTRIBUTING}]
         for file, path in sorted(self.files.items()):
             source = highlighted((cookbook.ROOT / file).read_text(), file)
             self.write(path, f"---\nsearch: {{boost: 0.2}}\n---\n\n# {file}\n\n{source}")
