@@ -18,6 +18,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 #include "grid_sum.cuh"
 
 namespace {
@@ -206,14 +207,10 @@ int main(int argc, char** argv) {
   int wrong = 0;
   const auto run = [&](const std::string& what, const gpu::DeviceArray<float>& result, auto start) {
     out.poison();
-    gpu::EventTimer timer;
-    double seconds = 1e9;
-    for (int i = 0; i < 10; ++i) {
-      timer.start();
+    const double seconds = fastest_alone([&] {
       start();
       CUDA_CHECK(cudaGetLastError());
-      seconds = std::min(seconds, timer.stop());
-    }
+    });
     different.zero();
     count_different<<<1024, 256>>>(out.data(), result.data(), out.size(), different.data());
     CUDA_CHECK(cudaGetLastError());

@@ -5,10 +5,9 @@
 // GPU holds at once, the operations per second and the bytes per second. The program also measures what the GPU reaches
 // of the last two. The formulas are first checked for a GPU whose data sheet is known; this part needs no GPU.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_devices/cuda_devices.cu common/cookbook/*.cpp -lfmt -o cuda_devices
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_devices/cuda_devices.cu common/cookbook/*.cpp -lfmt -o cuda_devices
 // Run:     cuda_devices
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -17,6 +16,7 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "device_facts.hpp"
+#include "fastest.hpp"
 
 namespace {
 
@@ -36,15 +36,11 @@ __global__ void multiply_and_add(float* results, int rounds, float factor) {
 /// How much of `work` per second the current device does, in the fastest of five runs of `start()`.
 template <typename Start>
 double per_second(double work, Start start) {
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    timer.start();
+  const auto started = [&] {
     start();
     CUDA_CHECK(cudaGetLastError());
-    seconds = std::min(seconds, timer.stop());
-  }
-  return work / seconds;
+  };
+  return work / fastest_alone(started, 5);
 }
 
 /// The float operations per second that multiply_and_add() reaches.

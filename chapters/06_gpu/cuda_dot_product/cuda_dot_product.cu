@@ -5,7 +5,7 @@
 // steps in one kernel, which stores no product. Beside them stands Thrust, NVIDIA's library for such patterns. Another
 // reduction finds the largest product. All numbers are integers, so the results are exact.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
 // Run:     cuda_dot_product [--count N] [--blocks N] [--threads N]
 
 #include <thrust/execution_policy.h>
@@ -18,6 +18,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 #include "map_reduce.cuh"
 
 namespace {
@@ -46,13 +47,7 @@ __global__ void store_products(int count, Product product, long long* products) 
 /// Runs the work ten times, and prints how many bytes of x and y it handles per second in the fastest run.
 template <typename Work>
 void show(const char* what, int count, Work work) {
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    timer.start();
-    work();
-    seconds = std::min(seconds, timer.stop());
-  }
+  const double seconds = fastest_alone(work);
   cookbook::println("{:<36}{:6.0f} GB/s", what, 2.0 * sizeof(int) * count / seconds * 1e-9);
 }
 

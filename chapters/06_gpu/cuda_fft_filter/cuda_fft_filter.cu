@@ -11,7 +11,6 @@
 
 #include <cufft.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "fastest.hpp"
 #include "filter.hpp"
 #include "write_png.hpp"
 
@@ -69,18 +69,14 @@ Filtered filtered_by_fft(const Picture& picture, int zeros) {
   CUFFT_CHECK(cufftExecR2C(forward, response.data(), response_spectrum.data()));
   const dim3 threads(32, 8), blocks((picture.columns + 31) / 32, (picture.rows + 7) / 8);
   gpu::DeviceArray<float> filtered(rows * columns);
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    timer.start();
+  const double seconds = fastest_alone([&] {
     CUFFT_CHECK(cufftExecR2C(forward, padded.data(), spectrum.data()));
     multiply<<<(spectrum_size + 255) / 256, 256>>>(spectrum.data(), response_spectrum.data(), spectrum_size);
     CUDA_CHECK(cudaGetLastError());
     CUFFT_CHECK(cufftExecC2R(inverse, spectrum.data(), filtered.data()));
     take_out<<<blocks, threads>>>(filtered.data(), rows, columns, result.data(), picture.rows, picture.columns);
     CUDA_CHECK(cudaGetLastError());
-    seconds = std::min(seconds, timer.stop());
-  }
+  });
   CUFFT_CHECK(cufftDestroy(forward));
   CUFFT_CHECK(cufftDestroy(inverse));
   return {{picture.rows, picture.columns, result.to_host()}, seconds};

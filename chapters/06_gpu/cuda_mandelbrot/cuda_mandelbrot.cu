@@ -18,6 +18,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "fastest.hpp"
 #include "mandelbrot.hpp"
 #include "write_png.hpp"
 
@@ -42,14 +43,11 @@ struct Drawn {
 Drawn draw_on_device(dim3 blocks, dim3 threads, int steps) {
   gpu::DeviceArray<unsigned char> picture(width * height);
   picture.poison();
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    timer.start();
+  const auto work = [&] {
     draw<<<blocks, threads>>>(picture.data(), steps);
     CUDA_CHECK(cudaGetLastError());
-    seconds = std::min(seconds, timer.stop());
-  }
+  };
+  const double seconds = fastest_alone(work, 5);
   return {picture.to_host(), seconds};
 }
 

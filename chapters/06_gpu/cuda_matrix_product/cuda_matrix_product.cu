@@ -4,16 +4,15 @@
 // how long both take, and how many elements are not the same in the last digits: many, if the processor rounds each
 // product before it adds it, and none, if it rounds once per term as the GPU does.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_matrix_product/cuda_matrix_product.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_matrix_product/cuda_matrix_product.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product
 // Run:     cuda_matrix_product [--width N]
-
-#include <algorithm>
 
 #include "book_matrices.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "fastest.hpp"
 #include "sequential_product.hpp"
 
 namespace {
@@ -39,14 +38,10 @@ Matrix product_on_device(Kernel kernel, const Matrix& a, const Matrix& b, int wi
   device_c.poison();  // so that an element which no thread writes is noticed
   const dim3 threads(16, 16);
   const dim3 blocks((width + threads.x - 1) / threads.x, (width + threads.y - 1) / threads.y);
-  gpu::EventTimer timer;
-  seconds = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    timer.start();
+  seconds = fastest_alone([&] {
     kernel<<<blocks, threads>>>(device_a.data(), device_b.data(), device_c.data(), width);
     CUDA_CHECK(cudaGetLastError());
-    seconds = std::min(seconds, timer.stop());
-  }
+  });
   return device_c.to_host();
 }
 

@@ -5,7 +5,7 @@
 // them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which the
 // ranges (NVTX) tell what a kernel was for.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_profiling/cuda_profiling.cu common/cookbook/*.cpp -lfmt -o cuda_profiling
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_profiling/cuda_profiling.cu common/cookbook/*.cpp -lfmt -o cuda_profiling
 // Run:     cuda_profiling [--count N]
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 
 namespace {
 
@@ -80,14 +81,10 @@ int main(int argc, char** argv) {
     const std::size_t numbers_per_block = threads * numbers_per_thread;
     const auto blocks = static_cast<unsigned>((count + numbers_per_block - 1) / numbers_per_block);
     out.poison();
-    gpu::EventTimer timer;
-    double seconds = 1e9;
-    for (int i = 0; i < 10; ++i) {
-      timer.start();
+    const double seconds = fastest_alone([&] {
       kernel<<<blocks, threads, shared_bytes>>>(in.data(), out.data(), count);
       CUDA_CHECK(cudaGetLastError());
-      seconds = std::min(seconds, timer.stop());
-    }
+    });
     int held = 0;
     CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, kernel, threads, shared_bytes));
     as_counted += held == count_blocks(kernel, shared_bytes, device);

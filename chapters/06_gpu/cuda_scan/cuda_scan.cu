@@ -4,7 +4,7 @@
 // them can be made at once. The program does it in four ways, prints how many bytes per second each handles, beside a
 // copy, and checks every element. Then it uses the same means to put the odd numbers of an array side by side.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_scan/cuda_scan.cu common/cookbook/*.cpp -lfmt -o cuda_scan
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_scan/cuda_scan.cu common/cookbook/*.cpp -lfmt -o cuda_scan
 // Run:     cuda_scan [--count N]
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 #include "scan.cuh"
 
 namespace {
@@ -58,13 +59,7 @@ void scan_in_three_launches(const Array& in, Array& out, Array& of_tile, TileMem
 /// Runs the work ten times and prints the rate of the fastest run, for so many bytes read and written.
 template <typename Work>
 void show(const char* what, std::size_t bytes, Work work) {
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 10; ++i) {
-    timer.start();
-    work();
-    seconds = std::min(seconds, timer.stop());
-  }
+  const double seconds = fastest_alone(work);
   cookbook::println("{:<40}{:6.0f} GB/s", what, static_cast<double>(bytes) / seconds * 1e-9);
 }
 
