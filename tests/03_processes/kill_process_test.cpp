@@ -57,7 +57,8 @@ TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {
 
 volatile std::sig_atomic_t told = 0;
 
-TEST(kill_process_stop, gives_a_child_its_time_and_kills_it_only_then) {
+/// Returns when the child ignores the signal.
+pid_t child_that_ignores_sigterm() {
   OneShotEvent begun;
   const pid_t child = cookbook::start_child([&] {
     std::signal(SIGTERM, SIG_IGN);
@@ -65,6 +66,11 @@ TEST(kill_process_stop, gives_a_child_its_time_and_kills_it_only_then) {
     pause();
   });
   begun.wait();
+  return child;
+}
+
+TEST(kill_process_stop, gives_a_child_its_time_and_kills_it_only_then) {
+  const pid_t child = child_that_ignores_sigterm();
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_EQ(stop(child, 30ms), -SIGKILL);
   EXPECT_GE(std::chrono::steady_clock::now() - asked, 30ms);
@@ -88,13 +94,7 @@ TEST(kill_process_stop, goes_on_waiting_when_a_signal_interrupts_it) {
   struct sigaction handle = {}, old;
   handle.sa_handler = [](int) {};  // without SA_RESTART, which does not hold for poll anyway
   check(sigaction(SIGALRM, &handle, &old), "sigaction");
-  OneShotEvent begun;
-  const pid_t child = cookbook::start_child([&] {
-    std::signal(SIGTERM, SIG_IGN);
-    begun.give();
-    pause();
-  });
-  begun.wait();
+  const pid_t child = child_that_ignores_sigterm();
   const itimerval often = {{0, 5'000}, {0, 5'000}}, never = {};
   const auto asked = std::chrono::steady_clock::now();
   check(setitimer(ITIMER_REAL, &often, nullptr), "setitimer");

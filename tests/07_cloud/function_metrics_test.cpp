@@ -146,9 +146,8 @@ TEST(function_metrics_class, a_call_during_the_clean_up_after_another_exception_
   EXPECT_EQ(metrics.read().errors, 0U);
 }
 
-TEST(function_metrics_class, a_reading_is_about_the_same_calls) {
-  FunctionMetrics metrics("fails");
-  std::atomic<bool> stop = false;
+/// Two threads that call a function which fails, again and again until `stop`.
+std::vector<std::jthread> start_failing_callers(FunctionMetrics& metrics, const std::atomic<bool>& stop) {
   std::vector<std::jthread> callers;
   for (int i = 0; i < 2; ++i) {
     callers.emplace_back([&] {
@@ -160,6 +159,13 @@ TEST(function_metrics_class, a_reading_is_about_the_same_calls) {
       }
     });
   }
+  return callers;
+}
+
+TEST(function_metrics_class, a_reading_is_about_the_same_calls) {
+  FunctionMetrics metrics("fails");
+  std::atomic<bool> stop = false;
+  const std::vector<std::jthread> callers = start_failing_callers(metrics, stop);
   long changed = 0, different = 0;
   std::uint64_t before = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -177,17 +183,7 @@ TEST(function_metrics_class, a_reading_is_about_the_same_calls) {
 TEST(function_metrics_prometheus_page, fits_together_while_threads_go_on_counting) {
   FunctionMetrics functions[] = {FunctionMetrics("busy")};
   std::atomic<bool> stop = false;
-  std::vector<std::jthread> callers;
-  for (int i = 0; i < 2; ++i) {
-    callers.emplace_back([&] {
-      while (!stop) {
-        try {
-          functions[0].call([] { throw 1; });
-        } catch (int) {
-        }
-      }
-    });
-  }
+  const std::vector<std::jthread> callers = start_failing_callers(functions[0], stop);
   for (int round = 0; round < 200 && !HasFailure(); ++round) {
     const std::string page = prometheus_page(functions);
     const double count = value_of(page, "function_duration_seconds_count{function=\"busy\"}");
