@@ -1,11 +1,12 @@
 """Builds and runs the measurements of recipes, and prints their figures; installs first what they need and is
 missing."""
+import datetime
 import json
 import pathlib
 import sys
 
 import cookbook
-from cookbook import process, recipe, setup
+from cookbook import figures, process, recipe, setup
 from cookbook.build import Build
 from cookbook.command import Parser
 
@@ -15,10 +16,13 @@ def benches():
 
 
 def parser():
-    result = Parser("bench", __doc__, usage="scripts/bench [--no-setup] [--json FILE] [RECIPE ...] [-- OPTION ...]")
+    result = Parser("bench", __doc__, usage="scripts/bench [--no-setup] [--json FILE] [--record] "
+                                             "[RECIPE ...] [-- OPTION ...]")
     result.add_argument("--no-setup", action="store_true", help="install nothing")
     result.add_argument("--json", metavar="FILE", type=pathlib.Path,
                         help="also keep the figures as records, one JSON object per line; scripts/plot draws them")
+    result.add_argument("--record", action="store_true", help="keep them with the recipe, too, with today's date, in "
+                        "place of this machine's older ones; scripts/update_index writes them into its page")
     result.add_names(lambda: [one.name for one in benches()], nargs="*",
                      help="every recipe that has a measurement if none is named; options after -- go to them")
     return result
@@ -65,9 +69,11 @@ def main(arguments):
     for name in names or [one.name for one in known]:
         code, lines = records_of(build, name, options)
         worst = max(worst, 0 if code == cookbook.SKIPPED else code)
-        figures = [line for line in lines if "table" in line]
-        print_tables(figures)
-        records += figures
+        tables = [line for line in lines if "table" in line]
+        print_tables(tables)
+        records += tables
+        if args.record and tables:
+            figures.keep(recipe.find(name, known).folder, tables, datetime.date.today().isoformat())
     if args.json:
         args.json.write_text("".join(json.dumps(record) + "\n" for record in records))
     return worst

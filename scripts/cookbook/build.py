@@ -79,11 +79,15 @@ class Build:
         return {line.split(":")[0] for line in listed.text.splitlines()}
 
 
+PRECOMPILED = re.compile(r" -Winvalid-pch| (?:-Xclang )?-include(?:-pch)? (?:-Xclang )?\S*cmake_pch\S*")
+
+
 def compile_command(build, source):
-    """How the build compiles a source: the words and the folder, without what it is to be called."""
+    """How the build compiles a source: the words and the folder, without what it is to be called and without the
+    precompiled header, which is for these options alone."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if pathlib.Path(entry["file"]) == source:
-            words = shlex.split(entry["command"])
+            words = shlex.split(PRECOMPILED.sub("", entry["command"]))
             at = words.index("-o")
             return words[:at] + words[at + 2:], entry["directory"]
     raise LookupError(f"the build does not compile {source}")

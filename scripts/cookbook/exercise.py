@@ -1,4 +1,4 @@
-"""Exercises: programs to repair, which judge themselves.
+"""Exercises: programs to repair, and functions to write, which the machine judges.
 
 Without a command: the exercises in learning order, what is done, and the next one; or those of a chapter.
 
@@ -8,6 +8,7 @@ machine. COOKBOOK_EXERCISES names another folder for your work than exercises/.
 import difflib
 import itertools
 import json
+import os
 import pathlib
 import shlex
 import sys
@@ -19,6 +20,7 @@ import cookbook
 from cookbook import exercises, judging, process, setup
 from cookbook.build import Build
 from cookbook.command import Parser, Problem, hint, shown
+from cookbook.recipe import PROGRAMS
 
 
 def names():
@@ -51,7 +53,7 @@ def folder_of(exercise):
 
 
 def program_of(exercise):
-    return folder_of(exercise) / exercise.original.name
+    return folder_of(exercise) / exercise.main_file
 
 
 def next_one(progress, after=None):
@@ -85,7 +87,10 @@ def show_list(beginning):
             finished = progress.of(exercise.name).get("done", False)
             done += finished
             mark = "done" if finished else "begun" if program_of(exercise).exists() else ""
-            print(f"  {mark:<6} {exercise.name:<36} {textwrap.shorten(exercise.task, 76, placeholder=' ...')}")
+            lines = textwrap.wrap(" ".join(exercise.task.split()), 76)
+            print(f"  {mark:<6} {exercise.name:<36} {lines[0]}")
+            for line in lines[1:]:
+                print(f"{'':<46}{line}")
     print(f"{done} of {len(found)} done.")
     say_next(progress)
     return 0
@@ -93,32 +98,71 @@ def show_list(beginning):
 
 def start(exercise, args):
     if program_of(exercise).exists() and not args.again:
-        raise Problem(f"{shown(program_of(exercise))} exists. Your work stays as it is; --again replaces it by the "
-                      "broken program")
+        raise Problem(f"{shown(program_of(exercise))} exists. Your work stays as it is; with --again you begin "
+                      "anew, and your program is kept beside it")
     if not args.no_setup:
         setup.for_recipes([exercise.recipe.name])
     folder_of(exercise).mkdir(parents=True, exist_ok=True)
-    for name, text in exercise.texts().items():
+    for name, text in exercise.marked().items():
+        keep_old(folder_of(exercise) / name, text)
         (folder_of(exercise) / name).write_text(text)
+    note_target(exercise)
     note_compile_command(exercise, Build())
     exercises.Progress().note(exercise.name, done=False)
     print(textwrap.fill(" ".join(exercise.task.split()), 100))
     print(f"\nThe program: {shown(program_of(exercise))}\n"
           f"The page:    {shown(exercise.recipe.page)}\n"
-          f"Repair it, then: scripts/exercise check {exercise.name}")
+          f"{'Write' if exercise.write else 'Repair'} it, then: scripts/exercise check {exercise.name}")
     return 0
+
+
+def keep_old(file, text):
+    """Moves a file with another text aside, to the first of NAME.1, NAME.2 and so on that is free."""
+    if not file.exists() or file.read_text() == text:
+        return
+    number = next(i for i in itertools.count(1) if not file.with_name(f"{file.name}.{i}").exists())
+    file.rename(file.with_name(f"{file.name}.{number}"))
+    print(f"Your program of before: {shown(file.with_name(f'{file.name}.{number}'))}")
+
+
+def note_target(exercise):
+    """Tells CMake of the learner's program, for a target of its own (tests/support/exercise_targets.cmake)."""
+    source, beside = f"${{CMAKE_CURRENT_LIST_DIR}}/{exercise.main_file}", []
+    if exercise.write:
+        source = exercise.original
+        beside = [path for path in exercise.recipe.sources() if path.parent == exercise.recipe.folder
+                  and path != source and path.name != exercise.main_file]
+        if not exercise.main_file.endswith(".hpp"):  # a kernel, which the program looks for beside itself
+            beside.append(f"${{CMAKE_CURRENT_LIST_DIR}}/{exercise.main_file}")
+    words = [exercise.name, exercise.program, "SOURCE", f'"{source}"']
+    if exercise.write:
+        words += ["BESIDE", *(f'"{path}"' for path in beside or [source])]
+    text = f"exercise({' '.join(words)})\n".replace(str(cookbook.ROOT), "${CMAKE_SOURCE_DIR}")
+    (folder_of(exercise) / "exercise.cmake").write_text(text)
 
 
 def note_compile_command(exercise, build):
     """Tells an editor how the learner's program is compiled, in the form in which CMake does it for those of the
-    build."""
+    build: beside the program, and in the list of the build, which CMake writes anew when it configures the next time
+    (then with the target of the exercise)."""
     source = program_of(exercise).resolve()
     try:
         words, folder = judging.Program(exercise, source, build.folder, None).compile_words()
     except (OSError, LookupError):
         return  # not configured yet; a check is
+    if source.suffix == ".hpp":
+        words[1:1] = ["-x", "c++"]
+    elif source.suffix not in PROGRAMS:
+        return  # a kernel
     entry = {"directory": folder, "command": shlex.join(words), "file": str(source)}
     (folder_of(exercise) / "compile_commands.json").write_text(json.dumps([entry], indent=1) + "\n")
+    listing = build.folder / "compile_commands.json"
+    others = [one for one in json.loads(listing.read_text())
+              if one["file"] != entry["file"] and (one["file"].startswith(f"{build.folder}/")
+                                                   or pathlib.Path(one["file"]).exists())]
+    written = listing.with_suffix(f".{os.getpid()}")
+    written.write_text(json.dumps([*others, entry], indent=1) + "\n")
+    written.replace(listing)
 
 
 def begun(name):
@@ -151,8 +195,9 @@ def prepare(exercise):
 
 
 def check(exercise, args=None):
+    print(f"Judging {shown(program_of(exercise))}; a right repair takes up to half a minute.\n"
+          "  building what it is linked with", flush=True)
     folder = prepare(exercise)
-    print(f"Judging {shown(program_of(exercise))}; a right repair takes up to half a minute.", flush=True)
     verdict = judging.judge(exercise, folder_of(exercise), folder, say=lambda text: print(f"  {text}", flush=True))
     print(str(verdict).rstrip())
     if verdict.skipped:
@@ -170,7 +215,8 @@ def run_it(exercise, args):
     """Compiles the program and runs it; its output and its exit code are the learner's to see."""
     folder = prepare(exercise)
     with tempfile.TemporaryDirectory(prefix="exercise-") as scratch:
-        program = judging.Program(exercise, program_of(exercise).resolve(), folder, pathlib.Path(scratch))
+        source = judging.assembled(exercise, folder_of(exercise), pathlib.Path(scratch) / "source")
+        program = judging.Program(exercise, source.resolve(), folder, pathlib.Path(scratch))
         try:
             command = program.command(program.compiled())
         except judging.Refused as refused:
@@ -209,7 +255,7 @@ def show_difference(before, after, what):
 
 
 def show_changes(exercise, args):
-    given = exercise.texts()
+    given = exercise.marked()
     show_difference(given, {name: (folder_of(exercise) / name).read_text() for name in given}, "yours")
     return 0
 
@@ -227,9 +273,10 @@ def solution(exercise, args):
 # What each calls, whether it takes an exercise that is begun (the one changed last if none is named), its help and
 # options.
 COMMANDS = {
-    "start": (start, False, "copies the broken program to exercises/NAME/, with the task at its head; installs first "
-              "what the recipe needs and is missing", {"--again": "also where you have begun: your work is replaced",
-                                                       "--no-setup": "install nothing"}),
+    "start": (start, False, "copies the program to exercises/NAME/, with the task at its head; installs first "
+              "what the recipe needs and is missing", {
+                  "--again": "also where you have begun; your program is kept as NAME.cpp.1",
+                  "--no-setup": "install nothing"}),
     "check": (check, True, "compiles your repair and judges it; without a name the one changed last", {}),
     "run": (run_it, True, "compiles your program as it is, and runs it", {}),
     "diff": (show_changes, True, "what you have changed", {}),

@@ -32,7 +32,7 @@ os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 os.environ["COOKBOOK_ROUNDS"] = "1"
 
 
-def run(command, limit=60, until_asleep=0, spoilt=False):
+def run(command, limit=process.LIMIT, until_asleep=0, spoilt=False):
     """Runs a program of the recipe, with spoilt values if wanted. Ends the test if the program skips itself."""
     environment = {"COOKBOOK_FAULT": "1"} if spoilt else {}
     return process.skip_if_skipped(process.run(command, limit, environment, until_asleep=until_asleep))
@@ -83,13 +83,30 @@ OPTION_RANGE = r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)"
 
 def usage_faults(recipe, build):
     """Help works; an unknown option, and each numeric option below, above, far above its range and with a word for a
-    value, is refused with exit code 2 and one line that names what is wrong. All of this for the bench, too."""
+    value, is refused with exit code 2 and one line that names what is wrong. All of this for the bench, too. With
+    seven threads wanted, the program has so many at a time."""
+    yield from thread_faults(recipe, build)
     for program in [None] + [recipe.bench] * (recipe.bench != "" and (build / "bin" / recipe.bench).exists()):
         yield from usage_faults_of(recipe, build, program)
 
 
+def thread_faults(recipe, build):
+    library = build / "lib" / "libexercise_interposer.so"  # counts threads; there is none for a sanitizer
+    text = process.run(recipe.command(build, None, ["--help"]), process.LIMIT).text
+    match = re.search(r"--(threads|workers)[ =]N\S* +([^\n(]*threads(?! that .* may)[^\n(]*)\(", text)
+    if not match or not library.exists() or recipe.launcher != "plain":
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        record = pathlib.Path(scratch) / "record"
+        environment = {"LD_PRELOAD": str(library), "COOKBOOK_EXERCISE_RECORD": str(record)}
+        done = process.run(recipe.command(build, None, [f"--{match[1]}", "7"]), process.LIMIT, environment)
+        counts = re.findall(r"threads (\d+)", record.read_text()) if record.exists() else []
+        if done.code == 0 and max(map(int, counts), default=1) < 7:
+            yield f"--{match[1]} 7: {max(map(int, counts), default=1)} threads at a time"
+
+
 def usage_faults_of(recipe, build, program):
-    help_result = process.run(recipe.command(build, program, ["--help"]), 60)
+    help_result = process.run(recipe.command(build, program, ["--help"]), process.LIMIT)
     if help_result.code != 0 or "--help" not in help_result.text:
         yield f"--help: exit code {help_result.code}\n{help_result.text}"
 
@@ -107,7 +124,7 @@ def usage_faults_of(recipe, build, program):
         command = recipe.command(build, program, arguments)
         if alone and i > 0:
             command = command[command.index(str(build / "bin" / (program or recipe.name))):]
-        result = process.run(command, 60)
+        result = process.run(command, process.LIMIT)
         lines = result.text.splitlines()
         shown = " ".join([program or "", *arguments]).strip()[:60]
         if result.code != 2:
@@ -247,17 +264,23 @@ def exercise_faults(name, build):
 
     exercise = next(one for one in exercises.exercises() if one.name == name)
     under = " ".join(head_field(exercise.original, f"Symptom under {judging.sanitizer_of(exercise)}"))
-    reasons = [judging.symptom_of(exercise) or "hangs", *re.findall(r'prints "([^"]+)"', under)]
+    usual = "not written yet" if exercise.write else "hangs"
+    reasons = [exercise.solution().get("untouched") or judging.symptom_of(exercise) or usual,
+               *re.findall(r'prints "([^"]+)"', under)]
     untouched = judged("untouched", exercise.texts())
     if untouched.accepted or not any(reason in str(untouched) for reason in reasons):
         yield f"the untouched program is not refused for {' or '.join(reasons)}, but: {untouched}"
-    solution = exercise.solution()
-    wrong = judged("wrong", exercise.edited(solution["wrong"]["edits"]))
-    if wrong.accepted or solution["wrong"]["refused"] not in str(wrong):
-        yield f"the wrong repair is not refused for {solution['wrong']['refused']}, but: {wrong}"
-    right = judged("right", exercise.edited(solution["solution"]), runs=5, seconds=2)
-    if not right.accepted:
-        yield f"the known solution is refused: {right}"
+    for number, case in enumerate(exercise.cases("wrong"), 1):
+        if case.get("uses") and not shutil.which(case["uses"]):
+            continue
+        wrong = judged(f"wrong{number}", exercise.edited(case["edits"]))
+        if wrong.accepted or case["refused"] not in str(wrong):
+            yield f"a wrong repair ({case['why']}) is not refused for {case['refused']}, but: {wrong}"
+    known = {"why": "the known solution", "edits": exercise.solution()["solution"]}
+    for number, case in enumerate([known, *exercise.cases("right")], 1):
+        right = judged(f"right{number}", exercise.edited(case["edits"]), runs=5, seconds=2)
+        if not right.accepted:
+            yield f"a right repair ({case['why']}) is refused: {right}"
 
 
 def faults(kind, name, build, sanitizer, chosen):
@@ -267,7 +290,10 @@ def faults(kind, name, build, sanitizer, chosen):
     if kind == "checks":
         return (fault for recipe in recipes() for source in recipe.sources(PROGRAMS) for fault in check_faults(source))
     listed = read(build / "recipes.json")
-    if kind in ("symptom", "exercise"):
+    if kind == "exercise":
+        from cookbook import exercises
+        recipe = find(name, {one.name: one.recipe for one in exercises.exercises()}, "there is no exercise {}", "")
+    elif kind == "symptom":
         recipe = find(name, {pitfall: one for one in listed for pitfall in one.pitfalls}, "there is no pitfall {}", "")
     else:
         recipe = find(name, listed)

@@ -1,9 +1,11 @@
-"""Writes what is made from the pages: the list of recipes in README.md, each chapter's table, and chapters/INDEX.md."""
+"""Writes what is made from other files: from the pages the list of recipes in README.md, each chapter's table, and
+chapters/INDEX.md; from the records of benches the tables of figures on the pages (figures.py)."""
 import re
 
 import cookbook
+from cookbook import figures
 from cookbook import recipe as model
-from cookbook.command import Parser, shown
+from cookbook.command import Parser, Problem, shown
 
 BEGIN, END = "<!-- recipes: made by scripts/update_index -->", "<!-- end of recipes -->"
 
@@ -145,6 +147,15 @@ def main(arguments):
             return 1
         head, tail = before.split(BEGIN)[0], before.split(END)[1]
         wanted[path] = f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}"
+
+    for recipe in (recipe for row in by_chapter.values() for recipe in row):
+        text = recipe.page.read_text()
+        if figures.BLOCK.search(text):
+            try:
+                wanted[recipe.page] = figures.with_figures(text, figures.kept(recipe.folder), padded)
+            except Problem as problem:
+                print(f"{shown(recipe.page)}: {problem}")
+                return 1
 
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in stale:

@@ -11,16 +11,25 @@ The mutations of a chapter stand in tests/<chapter>/mutations.toml, two or more 
 
 Each is made in a copy of the tree, in build-mutate/. The programs and tests of the recipes that use the file are built
 there, and all their tests but `page`, `compile_line`, `answers` and `exercise`, which would notice any change of the
-text, are run until one fails. Prints a line per mutation: caught, with the test that caught it, or survived. A test
-that has only reached its time limit is named as such: it may hang because of the mistake, or the machine is busy. Exit
-code 1 if one survived, did not compile or did not apply, or if the tests fail without any mutation.
+text, are run until one fails. Prints a line per mutation: caught, with the test and the check that caught it, or
+survived. A test that has only reached its time limit is named as such: it may hang because of the mistake, or the
+machine is busy. Exit code 1 if one survived, did not compile or did not apply, or if the tests fail without any
+mutation.
 
 With --sample N, mistakes that nobody has listed: N of each recipe, drawn by lot from what simple rules make of its
 lines (mutation_rules.py). What does not compile is drawn again. The same seed draws the same; without one it is the
-date. Here `page` is run as well, without its excerpts: a mistake that a transcript shows is noticed.
+date. A header that recipes share counts as one of the first that uses it. Here `page` is run as well, and first,
+without its excerpts: a mistake that a transcript shows is noticed. A lock that is not taken and a weakened memory
+order, if they survive, are tried under ThreadSanitizer, too. tests/<chapter>/equivalent.toml names what changes nothing
+(mutation_rules.py); it is not drawn again.
+
+Which check was the first to notice each mistake is kept in build-mutate/noticed.tsv, from run to run. --checks prints
+the checks of the lessons, the lines `ok    what` of their pages, that were never the first.
 """
 import collections
+import dataclasses
 import datetime
+import functools
 import itertools
 import os
 import pathlib
@@ -34,10 +43,11 @@ import cookbook
 from cookbook import mutation_rules, process, recipe
 from cookbook.build import Build, decisive_lines
 from cookbook.command import Parser
+from cookbook.mutation_rules import included, users
 
 LEFT_OUT = r"\.(page|compile_line|answers|exercise)$"
-LEFT_OUT_OF_SAMPLE = r"\.(compile_line|answers|exercise)$"
 LIMIT = 1200  # seconds: a mutated program may hang while it is built or run
+NOTICED = cookbook.ROOT / "build-mutate" / "noticed.tsv"
 
 
 def parser():
@@ -45,6 +55,7 @@ def parser():
     kinds = result.add_mutually_exclusive_group()
     kinds.add_argument("--list", action="store_true", help="print the mutations without making them")
     kinds.add_argument("--check", action="store_true", help="only see whether the lists fit the sources")
+    kinds.add_argument("--checks", action="store_true", help="print the checks that no mistake so far has failed first")
     kinds.add_argument("--sample", metavar="N", type=int, help="draw N mistakes of each recipe by lot")
     result.add_argument("--seed", metavar="S", help="of the lot; today's date without it")
     result.add_names(lambda: list(dict.fromkeys(one.name for one, _ in mutations())), nargs="*",
@@ -80,32 +91,6 @@ def faults_of_lists():
             yield f"{one.name}: {mutation['why']}: the old text stands {count} times in {mutation['file']}"
 
 
-def included(sources):
-    """Our own files that these include, directly or not, themselves among them."""
-    found = set()
-    todo = [path.resolve() for path in sources]
-    while todo:
-        path = todo.pop()
-        if path in found:
-            continue
-        found.add(path)
-        chapter = next((parent for parent in path.parents if parent.parent.name in ("chapters", "tests")), path.parent)
-        for name in re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.M):
-            places = (path.parent, chapter, *(cookbook.ROOT / folder for folder in ("common", "chapters", "tests")))
-            todo += [(place / name).resolve() for place in places if (place / name).exists()][:1]
-    return found
-
-
-def users(one, file):
-    """The recipes of its chapter that include a file, the one whose mutation it is first."""
-    path = (one.folder / file).resolve()
-    if path.is_relative_to(one.folder.resolve()):
-        return [one]
-    others = (other for other in recipe.recipes() if other.chapter == one.chapter and other.name != one.name)
-    return [one, *(other for other in others
-                   if path in included([*other.sources(), *one.tests.glob(f"{other.name}_test.c*")]))]
-
-
 def tracked_files():
     """The files that make up the project, relative to its root."""
     listed = process.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=cookbook.ROOT)
@@ -116,11 +101,44 @@ def tracked_files():
     return [str(path) for path in files if not path.parts[0].startswith("build")]
 
 
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """What has noticed a mistake."""
+    test: str
+    check: str = ""  # of the program, as its FAIL line names it; otherwise the line of a GoogleTest
+    by_limit: bool = False
+    output: str = ""
+
+    def __str__(self):
+        place = f" ({self.check})" if self.check else ""
+        return ("the time limit of " if self.by_limit else "") + self.test + place
+
+    @classmethod
+    def first_of(cls, text):
+        """The first failure in what ctest has printed; one that is not a time limit, if there is one."""
+        # ctest's own list; the output of the failed test, before it, may have lines that look like its lines.
+        listed = text[text.rfind("The following tests FAILED:"):]
+        failed = [(how, name) for name, how in re.findall(r"^\s*\d+ - (.*\S) \((.*)\)", listed, re.M)
+                  if how not in ("Not Run", "Skipped")]
+        found = []
+        for how, name in failed:
+            output = re.search(rf"Test +#\d+: {re.escape(name)} \.(.*?)"
+                               r"(?=^ *\d+/\d+ Test +#|^ +Start +\d+: |^\d+% tests)", text, re.M | re.S)
+            output = output[1] if output else ""
+            # With spoiled values, all checks of a program fail.
+            check = None if name.endswith((".fault", ".usage", ".symptom", ".bench")) else \
+                re.search(r"\bFAIL  (.+?): ", output)
+            place = re.search(r"([\w.]+:\d+): Failure$", output, re.M)
+            late = how == "Timeout" or "it was ended, since" in output
+            found.append(cls(name, check[1] if check else place[1] if place else "", late, output))
+        return min(found, key=lambda one: one.by_limit, default=cls(text))
+
+
 class Copy:
     """A copy of the tree, configured with one preset for one chapter."""
 
-    def __init__(self, preset, chapter, left_out=LEFT_OUT):
-        self.preset, self.left_out = preset, left_out
+    def __init__(self, preset, chapter, with_page=False):
+        self.preset, self.with_page = preset, with_page
         self.tree = cookbook.ROOT / "build-mutate" / f"{preset}-{chapter}"
         build = Build(preset, self.tree)
         for name in tracked_files():
@@ -131,77 +149,126 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
             shutil.copy(source, target, follow_symlinks=False)
-        limit = 20 if preset == "default" else 60
-        build.configure(f"-DCOOKBOOK_CHAPTERS={chapter}", f"-DCOOKBOOK_TEST_TIMEOUT={limit}")
+        self.limit = 20 if preset == "default" else 60
+        build.configure(f"-DCOOKBOOK_CHAPTERS={chapter}", f"-DCOOKBOOK_TEST_TIMEOUT={self.limit}")
         self.targets = build.targets()
+        self.known = {}  # what is wrong with a recipe without a mistake
 
     def run(self, *command):
-        environment = {"CTEST_OUTPUT_ON_FAILURE": "0", "COOKBOOK_ONLY_TRANSCRIPTS": "1"}
+        environment = {"COOKBOOK_MUTATED": str(self.limit)}
         return process.run(command, LIMIT, environment, self.tree)
 
-    def make(self, recipes):
-        """Builds the recipes' programs and tests; what the compiler says if it refuses, or None."""
-        wanted = {name for one in recipes
-                  for name in (one.name, *one.programs, *one.pitfalls, one.bench, f"{one.name}_test")}
-        done = self.run("cmake", "--build", "--preset", self.preset, "--target", *(wanted & self.targets))
+    def make(self, targets):
+        """Builds some programs and tests; what the compiler says if it refuses, or None."""
+        wanted = self.targets & set(targets)
+        if not wanted:
+            return None
+        done = self.run("cmake", "--build", "--preset", self.preset, "--target", *wanted)
         return None if done.code == 0 else "\n".join(decisive_lines(done.text)) or done.text
 
-    def first_failure(self, recipes):
-        """The recipes' tests until one fails: its name, or None."""
+    def first_failure(self, recipes, *chosen):
+        """The recipes' tests until one fails: what has noticed the mistake, or None."""
         fixed = ["setarch", platform.machine(), "-R"] if self.preset == "tsan" else []
         labels = f"^({'|'.join(one.name for one in recipes)})$"
-        chosen = ["-L", labels, "-E", self.left_out, "-LE", "^(timing|exercise)$"]
-        done = self.run(*fixed, "ctest", "--preset", self.preset, *chosen, "--no-tests=error", "--stop-on-failure",
-                        "-j", str(os.cpu_count()))
-        if done.code == 0:
-            return None
-        # ctest's own list; the output of the failed test, before it, may have lines that look like its lines.
-        listed = done.text[done.text.rfind("The following tests FAILED:"):]
-        failed = re.findall(r"^\s*\d+ - (.*\S) \((.*)\)", listed, re.M)
-        failed = sorted((how == "Timeout", name) for name, how in failed if how not in ("Not Run", "Skipped"))
-        return f"the time limit of {failed[0][1]}" if failed and failed[0][0] else failed[0][1] if failed else done.text
+        done = self.run(*fixed, "ctest", "--preset", self.preset, "-L", labels, "-LE", "^(timing|exercise)$", *chosen,
+                        "--stop-on-failure", "--output-on-failure", "-j", str(os.cpu_count()))
+        return None if done.code == 0 else Failure.first_of(done.text)
 
-    def problem(self, recipes):
-        """What is wrong with them as they are, or None."""
-        return self.make(recipes) or self.first_failure(recipes)
+    def without_mistake(self, one):
+        """What is wrong with a recipe as it is, as in problem(); it is looked at once."""
+        if one.name not in self.known:
+            self.known[one.name] = self.problem([one])
+            if problem := self.known[one.name]:
+                print(f"{one.name}: its tests fail without any mistake: {problem}", flush=True)
+                print(getattr(problem, "output", ""), file=sys.stderr, flush=True)
+        return self.known[one.name]
+
+    def problem(self, recipes, file=None):
+        """What is wrong with them, as a text of the compiler or a Failure, or None. Only what uses the `file` is
+        looked at."""
+        def uses(one, program):
+            return file is not None and file.resolve() in included([one.source(program)])
+
+        programs = [name for one in recipes for name in (one.name, *one.programs, *one.pitfalls)]
+        # A bench compiles slowly; it is for mistakes in what it includes.
+        others = [name for one in recipes
+                  for name in (f"{one.name}_test", *([one.bench] if one.bench and uses(one, one.bench) else []))]
+        # The programs first: they compile faster than the tests, and their own checks notice half of all mistakes.
+        if refused := self.make(programs if file else programs + others):
+            return refused
+        if self.with_page and (failure := self.first_failure(recipes, "-R", r"\.page$")):
+            return failure
+        if refused := self.make(others):
+            return refused
+        left_out = [LEFT_OUT, *(rf"\.{one.name}\.bench$" for one in recipes if one.bench not in others),
+                    *(rf"\.{name}\.symptom$" for one in recipes for name in one.pitfalls
+                      if file and not uses(one, name))]
+        return self.first_failure(recipes, "-E", "|".join(left_out), "--no-tests=error")
 
     def tried(self, recipes, file, change):
-        """Whether the compiler refuses a source that has been changed (what it says, or None), and which test of the
-        recipes fails with it (its name, or None)."""
+        """What is wrong with the recipes when a source has been changed, as in problem()."""
         source = self.tree / pathlib.Path(os.path.relpath(file, cookbook.ROOT))
         original = source.read_text()
         try:
             source.write_text(change(original))
-            refused = self.make(recipes)
-            return refused, None if refused else self.first_failure(recipes)
+            return self.problem(recipes, file)
         finally:
             source.write_text(original)
+
+
+def note(one, failure, mistake):
+    """Keeps what has noticed a mistake."""
+    if failure:
+        with NOTICED.open("a") as file:
+            print(one.name, failure.test, failure.check, mistake, sep="\t", file=file)
+
+
+def idle_checks(recipes):
+    """(recipe, check) of the lessons' checks, as their pages show them, that were never the first to notice a mistake,
+    of the recipes of which mistakes have been tried."""
+    noticed = [line.split("\t") for line in NOTICED.read_text().splitlines()] if NOTICED.exists() else []
+    first = {(name, check) for name, _, check, _ in noticed}
+    for one in recipes:
+        checks = dict.fromkeys(re.findall(r"^ok    (.+?): ", one.page.read_text(), re.M))
+        if any(name == one.name for name, *_ in noticed):
+            yield from ((one, check) for check in checks if (one.name, check) not in first)
 
 
 def sample(recipes, count, seed):
     """Tries so many mistakes of each recipe, drawn by lot; the table of what was noticed, by chapter."""
     print(f"seed {seed}", flush=True)
     copies, table = {}, {}
+
+    def copy_of(one, preset):
+        key = (preset, one.chapter)
+        copies[key] = copies.get(key) or Copy(*key, with_page=preset == "default")
+        return copies[key]
+
     for one in recipes:
-        copy = copies[one.chapter] = copies.get(one.chapter) or Copy("default", one.chapter, LEFT_OUT_OF_SAMPLE)
+        copy = copy_of(one, "default")
         row = table.setdefault(one.chapter, collections.Counter())
         if f"{one.name}_test" not in copy.targets:
             print(f"{one.name}: not built here", flush=True)
             continue
-        if problem := copy.problem([one]):
-            print(f"{one.name}: its tests fail without any mistake: {problem}", flush=True)
+        if copy.without_mistake(one):
             row["not tried"] += count
             continue
         left = count
         for mistake in itertools.islice(mutation_rules.drawn(one, seed), 5 * count):
-            refused, failure = copy.tried([one], one.folder / mistake.file,
-                                          lambda text, mistake=mistake: mutation_rules.made(text, mistake))
-            if refused:
-                continue
-            outcome = "survived" if failure is None else \
-                "ended by a time limit" if failure.startswith("the time limit") else "noticed"
-            row[outcome] += 1
-            print(f"{one.name}: {f'noticed by {failure}' if failure else 'SURVIVED'}: {mistake}", flush=True)
+            change = functools.partial(mutation_rules.made, mistake=mistake)
+            problem = copy.tried([one], one.folder / mistake.file, change)
+            if isinstance(problem, str):
+                continue  # the compiler has refused it
+            for other in users(one, mistake.file)[1:]:
+                if not problem and f"{other.name}_test" in copy.targets and not copy.without_mistake(other):
+                    problem = copy.tried([other], one.folder / mistake.file, change)
+            if not problem and mistake.rule in mutation_rules.SEEN_BY_SANITIZER:
+                sanitized = copy_of(one, "tsan")
+                if not sanitized.without_mistake(one):
+                    problem = sanitized.tried([one], one.folder / mistake.file, change)
+            row["survived" if problem is None else "ended by a time limit" if problem.by_limit else "noticed"] += 1
+            print(f"{one.name}: {f'noticed by {problem}' if problem else 'SURVIVED'}: {mistake}", flush=True)
+            note(one, problem, mistake)
             left -= 1
             if left == 0:
                 break
@@ -213,9 +280,12 @@ def sample(recipes, count, seed):
 
 def main(arguments):
     args = parser().parse_args(arguments)
-    if args.sample is not None:
+    if args.sample is not None or args.checks:
         known = recipe.recipes()
         chosen = [recipe.find(name, known) for name in args.names] or known
+        if args.checks:
+            print("".join(f"{one.name}: {check}\n" for one, check in idle_checks(chosen)), end="")
+            return 0
         return sample(chosen, args.sample, args.seed or datetime.date.today().isoformat())
     every = mutations()
     for name in args.names:
@@ -229,29 +299,25 @@ def main(arguments):
     if faults or args.check:
         return 1 if faults else 0
 
-    copies, problems = {}, {}
+    copies = {}
     caught = by_limit = survived = 0
     for one, mutation in chosen:
         key = (mutation.get("preset", "default"), one.chapter)
         copy = copies[key] = copies.get(key) or Copy(*key)
         used_by = [user for user in users(one, mutation["file"]) if user.name in copy.targets]
         where = f"{one.name}: " if copy.preset == "default" else f"{one.name} ({copy.preset}): "
-        for user in used_by:
-            if (key, user.name) not in problems:
-                problems[key, user.name] = copy.problem([user])
-                if problems[key, user.name]:
-                    print(f"{user.name}: its tests fail without any mutation: {problems[key, user.name]}", flush=True)
-        if any(problems[key, user.name] for user in used_by):
+        if [user for user in used_by if copy.without_mistake(user)]:
             survived += 1
             continue
-        refused, failure = copy.tried(used_by, one.folder / mutation["file"],
-                                      lambda text, mutation=mutation: text.replace(mutation["old"], mutation["new"]))
-        if refused:
-            print(f"{where}does not compile: {mutation['why']}\n{refused}", flush=True)
+        problem = copy.tried(used_by, one.folder / mutation["file"],
+                             lambda text, mutation=mutation: text.replace(mutation["old"], mutation["new"]))
+        if isinstance(problem, str):
+            print(f"{where}does not compile: {mutation['why']}\n{problem}", flush=True)
         else:
-            print(f"{where}{f'caught by {failure}' if failure else 'SURVIVED'}: {mutation['why']}", flush=True)
-        caught += failure is not None
-        by_limit += (failure or "").startswith("the time limit")
-        survived += failure is None
+            print(f"{where}{f'caught by {problem}' if problem else 'SURVIVED'}: {mutation['why']}", flush=True)
+            note(one, problem, mutation["why"])
+        caught += isinstance(problem, Failure)
+        by_limit += isinstance(problem, Failure) and problem.by_limit
+        survived += not isinstance(problem, Failure)
     print(f"{caught} caught" + f" ({by_limit} of them by a time limit)" * bool(by_limit) + f", {survived} not")
     return 1 if survived else 0

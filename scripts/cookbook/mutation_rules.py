@@ -9,12 +9,17 @@ drawn again:
     old = "counter += step;"    # the line without white space at its ends
     new = "counter -= step;"
     why = "the two threads exchange their roles"
+    nth = 2    # only the second such line of the file
 """
+import collections
 import dataclasses
+import os
 import random
 import re
 import tomllib
 
+import cookbook
+from cookbook import recipe
 from cookbook.recipe import SOURCES
 
 CALL = r"(?:co_await |\(void\) ?)?[\w:]+(?:(?:\.|->|::)\w+|\[[^\]]*\])*(?:<[\w:, ]*>)?\([^{}]*\)"
@@ -28,6 +33,7 @@ class Mistake:
     old: str
     new: str
     rule: str
+    nth: int = 1  # of the lines of the file with this text
 
     def __str__(self):
         return f"{self.file}:{self.line}: {self.rule}: {self.old} -> {self.new or 'nothing'}"
@@ -60,9 +66,11 @@ def one_less(match):
     return str(number - 1) if number > 0 else None
 
 
-NUMBER = r"(?<![\w.'<\[])(?:0|[1-9][\d']*)(?![\w.'>xX\]])"
+DURATION = (r"(?:(?<=chrono::seconds\()|(?<=illiseconds\()|(?<=icroseconds\())[1-9]\d*(?=\))|"
+            r"\b[1-9]\d*(?=(?:ms|us|ns|s)\b)")
+NUMBER = r"(?<!seconds\()(?<![\w.'<\[])(?:0|[1-9][\d']*)(?![\w.'>xX\]])"
 TURNED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-CONDITION = r"\bif \((?!const |auto )(?=.*\))(.*?)\)(?= \S|$)(?!\))"
+CONDITION = r"\bif \((?!const |auto )(?=.*\))(.*?)\)(?= [\w{*+(-]|$)(?! -? ?\d)"
 SIGNALS = {"SIGTERM": "SIGINT", "SIGINT": "SIGTERM", "SIGKILL": "SIGTERM"}
 REDUCTIONS = {"MPI_SUM": "MPI_MAX", "MPI_MAX": "MPI_MIN", "MPI_MIN": "MPI_MAX", "MPI_LAND": "MPI_LOR"}
 RULES = {
@@ -74,6 +82,7 @@ RULES = {
     "a comparison is turned": replaced(r" (<=|>=|==|!=|<|>) (?!>)", lambda match: f" {TURNED[match[1]]} "),
     "one more": replaced(NUMBER, next_number),
     "one less": replaced(NUMBER, one_less),
+    "ten times as long": replaced(DURATION, lambda match: match[0] + "0"),
     "the condition is always true": replaced(CONDITION, "if (true)"),
     "the condition is never true": replaced(CONDITION, "if (false)"),
     "a not is dropped": replaced(r"(?<=[(\s])!(?=[\w(])", ""),
@@ -92,6 +101,8 @@ RULES = {
     "notify one instead of all": replaced(r"\bnotify_all\b", "notify_one"),
     "another reduction": replaced(r"\bMPI_(?:SUM|MAX|MIN|LAND)\b", lambda match: REDUCTIONS[match[0]]),
 }
+# Mistakes that may change nothing but what ThreadSanitizer sees.
+SEEN_BY_SANITIZER = ("a lock is not taken", "a memory order is weakened")
 ADDRESS = ("every address", replaced(r"127\.0\.0\.1", "0.0.0.0"))
 
 
@@ -121,13 +132,25 @@ def mistakes_in(text, file):
     if file.endswith(".sh"):
         return
     seen = set()
+    lines = collections.Counter()
+    in_option = False
+    options = "|".join(re.findall(r"\boptions\.add\(\"[\w-]+\", (\w+),", text))
+    default = re.compile(rf"\s*[\w:]+ (?:\w+ = [\w.']+, )*(?:{options}) = [\w.', =]+;" if options else "(?!)")
     for number, line in enumerate(text.splitlines(), 1):
         code, comment = masked(line)
-        # What an option is by default, and between which limits, is no lesson; the test `usage` tries the limits.
-        if not code.strip() or code.lstrip().startswith(("#", "*", "namespace", "template", "using ", "options.")):
+        lines[line.strip()] += 1
+        # What an option is by default, and between which limits, is no lesson.
+        in_option = in_option or code.lstrip().startswith("options.")
+        left_out = in_option
+        in_option = in_option and not code.rstrip().endswith(";")
+        if left_out or default.fullmatch(code.rstrip()) or not code.strip() or \
+                code.lstrip().startswith(("#", "*", "namespace", "template", "using ")):
             continue
         hidden = [line[i] for i, letter in enumerate(code) if letter == "\0"]
         for rule, change in [*RULES.items(), ADDRESS]:
+            # What is only printed, and to connect to "every address", which is this machine, opens nothing.
+            if rule == "every address" and re.search(r"\bprint|\bconnect\(", code):
+                continue
             source = line[:len(code)] if rule == "every address" else code.rstrip()
             for changed in change(source):
                 if changed.count("\0") not in (0, len(hidden)):
@@ -138,22 +161,66 @@ def mistakes_in(text, file):
                 key = (number, new)
                 if new.strip() != line.strip() and key not in seen:
                     seen.add(key)
-                    yield Mistake(file, number, line.strip(), new.strip(), rule)
+                    yield Mistake(file, number, line.strip(), new.strip(), rule, lines[line.strip()])
+
+
+def included(sources):
+    """Our own files that these include, directly or not, themselves among them."""
+    found = set()
+    todo = [path.resolve() for path in sources]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        chapter = next((parent for parent in path.parents if parent.parent.name in ("chapters", "tests")), path.parent)
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.M):
+            places = (path.parent, chapter, *(cookbook.ROOT / folder for folder in ("common", "chapters", "tests")))
+            todo += [(place / name).resolve() for place in places if (place / name).exists()][:1]
+    return found
+
+
+def users(one, file):
+    """The recipes of its chapter that include a file, the one whose mutation it is first."""
+    path = (one.folder / file).resolve()
+    if path.is_relative_to(one.folder.resolve()):
+        return [one]
+    others = (other for other in recipe.recipes() if other.chapter == one.chapter and other.name != one.name)
+    return [one, *(other for other in others
+                   if path in included([*other.sources(), *one.tests.glob(f"{other.name}_test.c*")]))]
+
+
+def lesson(one):
+    """The sources of a recipe but its pitfalls and its bench."""
+    left_out = {*one.pitfalls, one.bench}
+    suffixes = [suffix for suffix in SOURCES if suffix not in (".capnp", ".sh")]
+    return [source for source in one.sources(suffixes) if source.stem not in left_out]
+
+
+def shared_headers(one):
+    """The headers at the top of the chapter's folder of which this recipe's lesson is the first user, in reading
+    order."""
+    before = set()
+    for other in (other for other in recipe.recipes() if other.chapter == one.chapter):
+        found = {path for path in included([*lesson(other), *one.tests.glob(f"{other.name}_test.c*")])
+                 if path.parent == one.folder.parent.resolve()}
+        if other.name == one.name:
+            return sorted(found - before)
+        before |= found
+    return []
 
 
 def mistakes(one):
     """Every mistake that the rules can make in the lesson of a recipe: not in its pitfalls and its bench."""
-    left_out = {*one.pitfalls, one.bench}
-    for source in one.sources([suffix for suffix in SOURCES if suffix not in (".capnp", ".sh")]):
-        if source.stem not in left_out:
-            yield from mistakes_in(source.read_text(), source.relative_to(one.folder).as_posix())
+    for source in [*lesson(one), *shared_headers(one)]:
+        yield from mistakes_in(source.read_text(), os.path.relpath(source, one.folder))
 
 
 def equivalent(one):
-    """Those that are known to change no behaviour, as (file, old, new)."""
+    """Those that are known to change no behaviour, as (file, old, new, nth or None for all)."""
     path = one.tests / "equivalent.toml"
     listed = tomllib.loads(path.read_text()).get(one.name, []) if path.exists() else []
-    return {(entry["file"], entry["old"], entry["new"]) for entry in listed}
+    return {(entry["file"], entry["old"], entry["new"], entry.get("nth")) for entry in listed}
 
 
 def drawn(one, seed):
@@ -163,7 +230,8 @@ def drawn(one, seed):
     known = equivalent(one)
     by_rule = {}
     for mistake in mistakes(one):
-        if (mistake.file, mistake.old, mistake.new) not in known:
+        key = (mistake.file, mistake.old, mistake.new)
+        if not {(*key, None), (*key, mistake.nth)} & known:
             by_rule.setdefault(mistake.rule, []).append(mistake)
     while by_rule:
         rule = lottery.choice(sorted(by_rule))

@@ -70,6 +70,22 @@ def draw(axes, records):
         axes.legend(frameon=False)
 
 
+def slug(text):
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def picture(records, path):
+    """Writes an SVG of one table, whose records these are."""
+    figure, axes = plt.subplots(figsize=(7, 3.5 if points(records) else 0.8 + 0.35 * len(records)))
+    draw(axes, records)
+    axes.set_title(records[0]["table"])
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.text(0.01, 0.005, f"{records[0]['machine']}; median and range of {records[0]['runs']} runs", fontsize=7)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
 def parser():
     result = Parser("plot", __doc__)
     result.add_argument("file", metavar="FILE", type=pathlib.Path,
@@ -91,21 +107,15 @@ def main(arguments):
         except json.JSONDecodeError as error:
             raise Problem(f"{source}:{number}: not a JSON record: {error}") from None
         if "table" in record and None not in (record["median"], record["lowest"], record["highest"]):
-            tables.setdefault((record["recipe"], record["table"]), []).append(record)
+            # The records that a recipe keeps are of several machines.
+            machine = slug(record["machine"]) if "date" in record else ""
+            tables.setdefault((record["recipe"], record["table"], machine), []).append(record)
     if not tables:
         raise Problem(f"{source} holds no figures; make it with scripts/bench --json FILE")
     folder.mkdir(parents=True, exist_ok=True)
-    for (program, table), records in tables.items():
-        figure, axes = plt.subplots(figsize=(7, 3.5 if points(records) else 0.8 + 0.35 * len(records)))
-        draw(axes, records)
-        axes.set_title(table)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.text(0.01, 0.005, f"{records[0]['machine']}; median and range of {records[0]['runs']} runs", fontsize=7)
-        figure.tight_layout(rect=(0, 0.03, 1, 1))
-        slug = re.sub(r"[^a-z0-9]+", "_", table.lower()).strip("_")
-        path = folder / f"{program}.{slug}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        plt.close(figure)
+    for (program, table, machine), records in tables.items():
+        path = folder / ".".join(filter(None, (program, slug(table), machine, "svg")))
+        picture(records, path)
         print(path)
     return 0
 

@@ -14,6 +14,8 @@ import cookbook
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 KEPT = 4 << 20  # bytes of output; what a program prints beyond that is read and dropped
+# Seconds for a program of a recipe; scripts/mutate has less patience with those into which it has put a mistake.
+LIMIT = int(os.environ.get("COOKBOOK_MUTATED", 60))
 libc = ctypes.CDLL(None)
 
 

@@ -19,7 +19,7 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 import cookbook
-from cookbook import compiler_explorer, exercises, index, page
+from cookbook import compiler_explorer, exercises, figures, index, page, plot
 from cookbook import recipe as model
 from cookbook.site import FILES
 
@@ -186,10 +186,27 @@ class Site:
 
         return page.EXCERPT.sub(with_place, text)
 
+    def plots(self, recipe, text):
+        """The page with a picture below each table of figures that are kept."""
+        records = figures.kept(recipe.folder)
+        folder = self.docs / "chapters" / recipe.chapter / recipe.name
+
+        def with_pictures(match):
+            lines = []
+            folder.mkdir(parents=True, exist_ok=True)
+            for machine, tables in figures.chosen(records, match[2].split(" | ")).items():
+                for title, rows in tables.items():
+                    name = f"{plot.slug(title)}.{plot.slug(machine)}.svg"
+                    plot.picture(rows, folder / name)
+                    lines.append(f"![{title}, {machine}]({name})")
+            return f"{match[0]}\n\n" + "\n\n".join(lines)
+
+        return figures.BLOCK.sub(with_pictures, text)
+
     def recipe_page(self, recipe):
         here = f"chapters/{recipe.chapter}/{recipe.name}/README.md"
         text = self.excerpts(recipe, recipe.page.read_text())
-        text = self.converted(text, here)
+        text = self.plots(recipe, self.converted(text, here))
         text = re.sub(r"^(\*\*Read first:\*\*.*?)\n\n", r"\1\n{ .read-first }\n\n", text, count=1, flags=re.M | re.S)
         front = json.dumps({"tags": self.tags.get(recipe.name, [])})
         parts = [f"---\n{front}\n---\n\n{text}", '## Sources {#sources}\n']
@@ -211,8 +228,9 @@ class Site:
             if recipe.chapter == chapter:
                 entries.append({recipe.name: self.recipe_page(recipe)})
         book = f"{folder}/THE_BOOK.md"
-        self.write_converted(book)
-        entries.append({"The book's own programs": book})
+        if (cookbook.ROOT / book).exists():  # chapter 9 is not of the book
+            self.write_converted(book)
+            entries.append({"The book's own programs": book})
         number, _, word = chapter.partition("_")
         word = word.replace("_", " ")
         return {f"{int(number)} {word.upper() if word == 'gpu' else word.capitalize()}": entries}

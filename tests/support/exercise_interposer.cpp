@@ -1,26 +1,21 @@
 // Loaded before a program by LD_PRELOAD, when an exercise is judged: writes to the file that COOKBOOK_EXERCISE_RECORD
 // names a line "threads N" whenever more threads than before exist at the same time in this process, main included, and
-// a line "process" for each process that this one starts.
+// a line "process" for each process that this one starts. A program that is started by no other such program writes
+// "begin" and, when its main() returns, "main returned".
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
-#include "exercise_record.hpp"
+#include "interposer.hpp"
 
 namespace {
 
 std::atomic<int> alive = 1, most = 1;
-
-/// The function of that name which this library hides.
-template <typename Function>
-Function hidden(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
 
 struct Start {
   void* (*function)(void*);
@@ -36,7 +31,29 @@ void* counted(void* start) {
   return copy.function(copy.argument);
 }
 
+using Main = int (*)(int, char**, char**);
+Main program_main = nullptr;
+
+/// Takes the place of main() of a program that the judge has started itself.
+int observed_main(int count, char** arguments, char** environment) {
+  const pid_t here = getpid();
+  record("begin");
+  const int code = program_main(count, arguments, environment);
+  if (getpid() == here) record("main returned");  // not in a child that has returned from main() as well
+  return code;
+}
+
 }  // namespace
+
+/// Called by the first instructions of a program (Linux Standard Base 5.0, __libc_start_main).
+extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*init)(), void (*fini)(),
+                                 void (*rtld_fini)(), void* stack_end) {
+  static const auto real = hidden<decltype(&__libc_start_main)>("__libc_start_main");
+  const bool outermost = std::getenv("COOKBOOK_EXERCISE_INSIDE") == nullptr;
+  setenv("COOKBOOK_EXERCISE_INSIDE", "1", 1);
+  program_main = main;
+  return real(outermost ? observed_main : main, count, arguments, init, fini, rtld_fini, stack_end);
+}
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                               void* argument) {

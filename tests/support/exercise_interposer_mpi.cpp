@@ -1,19 +1,32 @@
 // Loaded before the ranks by LD_PRELOAD, when an exercise is judged: writes to the file that COOKBOOK_EXERCISE_RECORD
-// names a line "call MPI_Send" for each of the first thousand calls of a function that moves data. It stands before the
+// names a line "call MPI_Send" for each of the first thousand calls of a function that moves data, and a line "sent N"
+// for the N bytes of each of the first 100,000 messages from one rank to another. With COOKBOOK_EXERCISE_SYNCHRONOUS
+// in the environment MPI_Send waits for its receive, as MPI allows it to do with any message. It stands before the
 // library by MPI's own profiling interface (MPI 4.0, chapter 15).
 
 #include <mpi.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
-#include "exercise_record.hpp"
+#include "interposer.hpp"
 
 namespace {
 
 void count_call(const char* name) {
   static std::atomic<int> calls = 0;
   if (++calls <= 1000) record("call " + std::string(name));
+}
+
+/// A message of that many values to another rank.
+void count_bytes(int count, MPI_Datatype type, int rank, MPI_Comm comm) {
+  static std::atomic<int> messages = 0;
+  int mine = MPI_PROC_NULL, size = 0;
+  PMPI_Comm_rank(comm, &mine);
+  if (rank == mine || rank == MPI_PROC_NULL || ++messages > 100'000) return;
+  PMPI_Type_size(type, &size);
+  record("sent " + std::to_string(static_cast<long>(count) * size));
 }
 
 }  // namespace
@@ -30,16 +43,45 @@ using Status = MPI_Status*;
 #define FROM void *data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm
 #define MESSAGE data, count, type, rank, tag, comm
 
-COUNTED(Send, (TO), (MESSAGE))
-COUNTED(Ssend, (TO), (MESSAGE))
-COUNTED(Isend, (TO, Request request), (MESSAGE, request))
-COUNTED(Issend, (TO, Request request), (MESSAGE, request))
+// A function that sends from one rank to another.
+#define SENDING(name, parameters, arguments) \
+  extern "C" int MPI_##name parameters {     \
+    count_call("MPI_" #name);                \
+    count_bytes(count, type, rank, comm);    \
+    return PMPI_##name arguments;            \
+  }
+
+extern "C" int MPI_Send(TO) {
+  static const bool synchronous = std::getenv("COOKBOOK_EXERCISE_SYNCHRONOUS") != nullptr;
+  count_call("MPI_Send");
+  count_bytes(count, type, rank, comm);
+  return synchronous ? PMPI_Ssend(MESSAGE) : PMPI_Send(MESSAGE);
+}
+
+SENDING(Ssend, (TO), (MESSAGE))
+SENDING(Bsend, (TO), (MESSAGE))
+SENDING(Rsend, (TO), (MESSAGE))
+SENDING(Isend, (TO, Request request), (MESSAGE, request))
+SENDING(Issend, (TO, Request request), (MESSAGE, request))
+SENDING(Ibsend, (TO, Request request), (MESSAGE, request))
+SENDING(Irsend, (TO, Request request), (MESSAGE, request))
 COUNTED(Recv, (FROM, Status status), (MESSAGE, status))
 COUNTED(Irecv, (FROM, Request request), (MESSAGE, request))
-COUNTED(Sendrecv,
-        (const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int in_count,
-         MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, Status status),
-        (out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status))
+
+extern "C" int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+                            int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, Status status) {
+  count_call("MPI_Sendrecv");
+  count_bytes(out_count, out_type, to, comm);
+  return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status);
+}
+
+extern "C" int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int rank, int tag, int from, int in_tag,
+                                    MPI_Comm comm, Status status) {
+  count_call("MPI_Sendrecv_replace");
+  count_bytes(count, type, rank, comm);
+  return PMPI_Sendrecv_replace(data, count, type, rank, tag, from, in_tag, comm, status);
+}
+
 COUNTED(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm))
 
 #define BLOCKS const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count, MPI_Datatype in_type

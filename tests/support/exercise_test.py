@@ -67,8 +67,53 @@ class Commands(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--again", done.stderr)
         self.assertEqual(self.program.read_text(), "my work\n")
-        self.assertEqual(self.call("start", NAME, "--again").returncode, 0)
-        self.assertNotEqual(self.program.read_text(), "my work\n")
+        for number in (1, 2):
+            self.write(f"my work {number}\n")
+            done = self.call("start", NAME, "--again")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"{NAME}.cpp.{number}", done.stdout)
+            self.assertNotIn("my work", self.program.read_text())
+        for number in (1, 2):
+            self.assertEqual(self.program.with_name(f"{NAME}.cpp.{number}").read_text(), f"my work {number}\n")
+
+    def test_what_must_stay_is_marked(self):
+        self.call("start", NAME)
+        marked = [line for line in self.program.read_text().splitlines() if line.endswith("// stays")]
+        self.assertTrue(any("std::jthread up(change_often, +1);" in line for line in marked), marked)
+        self.assertFalse(any("counter = seen + step" in line for line in marked))
+        self.assertEqual(self.call("diff", NAME).stdout, "")
+
+    def test_a_damaged_list_of_what_is_done_is_named(self):
+        for text in ("{", "[1]", '{"lock_race": 3}'):
+            (self.folder / "progress.json").write_text(text)
+            done = self.call()
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(str(self.folder / "progress.json"), done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+    def test_a_function_to_write_comes_after_the_repairs_of_its_recipe(self):
+        names = [one.name for one in exercises.exercises() if one.recipe.name == "thread_queue"]
+        self.assertEqual(names, ["thread_queue_endless", "thread_queue_get"])
+        done = self.call("start", "thread_queue_get")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Write it, then: scripts/exercise check thread_queue_get", done.stdout)
+        text = (self.folder / "thread_queue_get" / "blocking_queue.hpp").read_text()
+        self.assertIn('throw std::logic_error("get() is not written yet");', text)
+        self.assertNotIn("return take();\n  }\n\n  /// From now on", text)
+        shown = self.call("solution", "thread_queue_get", "--yes").stdout
+        self.assertIn("+    not_empty_.wait(lock, [&] { return closed_ || !items_.empty(); });", shown)
+
+    def test_a_sleep_that_was_added_is_left_out_where_a_repair_may_back_off(self):
+        exercise = next(one for one in exercises.exercises() if one.name == "deadlock_opposite_orders")
+        line = "  ++held_both;"
+        text = exercise.marked()[exercise.main_file].replace(line, "  std::this_thread::sleep_for(1ms);\n" + line)
+        awake = judging.without_added_sleeps(exercise, text)
+        self.assertNotIn("sleep_for", awake)
+        self.assertIn("  judge::no_sleep(1ms);", awake)
+
+    def test_no_task_is_cut_off_in_the_list(self):
+        self.assertIn("Both threads must still make their changes at the same time.",
+                      " ".join(self.call("02").stdout.split()))
 
     def test_each_hint_says_one_more_and_the_last_says_so(self):
         count = len(next(one for one in exercises.exercises() if one.name == NAME).hints)
@@ -110,6 +155,25 @@ class Commands(Case):
         self.assertEqual(entry["file"], str(self.program.resolve()))
         done = subprocess.run([*shlex.split(entry["command"]), "-fsyntax-only"], cwd=entry["directory"])
         self.assertEqual(done.returncode, 0)
+
+    def test_the_list_of_the_build_has_the_program_too(self):
+        if BUILD != ROOT / "build":
+            self.skipTest("scripts/exercise uses build/")
+        self.call("start", NAME)
+        files = [one["file"] for one in json.loads((BUILD / "compile_commands.json").read_text())]
+        self.assertEqual(files.count(str(self.program.resolve())), 1)
+        self.assertIn(str(ROOT / "chapters" / "02_threads" / "lock" / f"{NAME}.cpp"), files)
+
+    def test_cmake_is_told_of_the_program(self):
+        self.call("start", NAME)
+        self.assertEqual((self.folder / NAME / "exercise.cmake").read_text(),
+                         f'exercise({NAME} {NAME} SOURCE "${{CMAKE_CURRENT_LIST_DIR}}/{NAME}.cpp")\n')
+        self.call("start", "thread_queue_get")
+        told = (self.folder / "thread_queue_get" / "exercise.cmake").read_text()
+        recipe = "${CMAKE_SOURCE_DIR}/chapters/02_threads/thread_queue"
+        self.assertTrue(told.startswith(f'exercise(thread_queue_get thread_queue SOURCE "{recipe}/thread_queue.cpp" '
+                                        'BESIDE '), told)
+        self.assertNotIn("blocking_queue.hpp", told)
 
     def test_what_it_refuses(self):
         for words, part in ((("start", "lock_rase"), NAME), (("start",), "NAME"), (("begin", NAME), "invalid choice"),
@@ -156,9 +220,34 @@ class Judge(Case):
         self.assertNotIn("second_mistake", found.shown)
 
     def test_a_program_that_dies_or_prints_something_else_is_refused(self):
-        for text, part in (("#include <cstdlib>\nint main() { std::abort(); }\n", "SIGABRT"),
+        for text, part in (("#include <cstdlib>\nint main() { std::abort(); }\n", "SIGABRT: it gave up"),
+                           ("int main() { *(volatile int*)nullptr = 1; }\n", "SIGSEGV: it used memory"),
                            ("int main() { return 5; }\n", "exit code 5"), ("int main() {}\n", "No line of the output")):
             self.assertIn(part, self.verdict(text).text)
+
+    def test_an_error_in_a_header_is_shown_with_the_line_that_it_is_about(self):
+        text = "#include <thread>\nvoid f(int&) {}\nint main() {\n  int x = 0;\n  std::thread t(f, x);\n}\n"
+        found = self.verdict(text)
+        self.assertRegex(found.shown, rf"{NAME}.cpp:5:.*required from here")
+        self.assertIn("error: static assertion failed", found.shown)
+
+    def test_what_a_linker_misses_is_named(self):
+        found = self.verdict("void missing();\nint main() { missing(); }\n")
+        self.assertIn("cannot be linked", found.text)
+        self.assertIn("undefined reference to `missing()'", found.shown)
+
+    def test_an_expected_line_is_readable(self):
+        for pattern, text in ((r"the writer was in after \d+ reads", "the writer was in after <number> reads"),
+                              (r"\d{1,2} bytes", "<number of 1 to 2 digits> bytes"), (r"3 \+ 4 = 7", "3 + 4 = 7"),
+                              (r"refused.*", "refused<any text>"), (r"(up|down)", "up or down")):
+            self.assertEqual(judging.readable(pattern), text)
+
+    def test_statements_stay_in_order_with_others_between(self):
+        text = "a(1); // b(2);\n  more();\n b( 2 );\n c.cbegin(); 1'000;\n#if 0\n never();\n#endif\n"
+        text = exercises.squeezed(text)
+        for piece, there in (("a(1); b(2);", True), ("b(2); a(1);", False), ("c.begin();", True), ("1000;", True),
+                             ("never();", False), ("a(1); c.begin()", True)):
+            self.assertEqual(exercises.keeps(text, piece), there, piece)
 
     def test_the_check_of_the_program_must_stay(self):
         found = self.verdict('#include <cstdio>\nint main() { std::puts("counter: 0"); }\n')
@@ -170,6 +259,97 @@ class Judge(Case):
         lock = "  static std::mutex m;\n  std::scoped_lock lock(m);\n"
         found = self.verdict(text.replace("  for (int i", lock + "  for (int i"))
         self.assertIn("one after the other", found.text)
+
+    def verdict_on(self, name, *changes):
+        """On the known solution of an exercise with changes: (old, new)."""
+        exercise = next(one for one in exercises.exercises() if one.name == name)
+        texts = exercise.edited(exercise.solution()["solution"])
+        for old, new in changes:
+            self.assertEqual(texts[exercise.main_file].count(old), 1, old)
+            texts[exercise.main_file] = texts[exercise.main_file].replace(old, new)
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        return judging.judge(exercise, folder, BUILD, runs=2, seconds=1)
+
+    def test_what_must_stay_must_be_executed(self):
+        found = self.verdict_on("scoped_locking_no_name", ("  bool taken = false;\n", """  bool taken = false;
+  if (volatile bool always = true; always) {
+    std::jthread([] {}).join();
+    std::puts("no other thread could take the lock");
+    return 0;
+  }
+"""))
+        self.assertIn("It still stands there, but it is not executed:", found.text)
+
+    def test_a_check_that_finds_the_mistake_counts_also_if_its_finding_is_dropped(self):
+        two_steps = "while (taken) lose_core();\n    lose_core();\n    taken = true;"
+        dropped = "  if (std::atomic<bool>& flag = seen_two; flag.exchange(0)) {}\n  std::puts(seen_two"
+        found = self.verdict_on("spin_lock_two_steps", ("while (taken.exchange(true)) lose_core();", two_steps),
+                                ("  std::puts(seen_two", dropped))
+        self.assertIn("this check of the program has found it", found.text)
+
+    def test_a_value_of_the_writers_choice_is_refused(self):
+        exercise = next(one for one in exercises.exercises() if one.name == "sequence_lock_one_look")
+        texts = exercise.edited(exercise.solution()["solution"])
+        name, text = next(iter(texts.items()))
+        judging.check_text(exercise, texts)
+        for line in ("two = 2 * one;", "mixed ^= mixed;", "mixed.store(false);"):
+            changed = text.replace("    if (two != 2 * one)", f"    {line}\n    if (two != 2 * one)")
+            with self.assertRaisesRegex(judging.Refused, "a value of its own choice", msg=line):
+                judging.check_text(exercise, {name: changed})
+
+    def test_what_has_come_out_is_printed(self):
+        exercise = next(one for one in exercises.exercises() if one.name == "shared_lock_upgrade")
+        texts = exercise.edited(exercise.solution()["solution"])
+        name, text = next(iter(texts.items()))
+        call = 'std::printf("%d letters\\n", letters.load());'
+        for other, part in (('std::printf("%d letters\\n", 32);', "must print what has come out"),
+                            ('std::puts("32 letters");', "must stay")):
+            with self.assertRaisesRegex(judging.Refused, part):
+                judging.check_text(exercise, {name: text.replace(call, other)})
+        judging.check_text(exercise, {name: text.replace(call, 'std::printf("%d letters\\n", int(letters));')})
+
+    def test_the_output_stays_where_it_is(self):
+        exercise = next(one for one in exercises.exercises() if one.name == NAME)
+        text = next(iter(exercise.edited(exercise.solution()["solution"]).values()))
+        for line in ('std::freopen("/dev/null", "w", stdout);', "dup2(file, 1);", "std::fclose(stdout);"):
+            with self.assertRaisesRegex(judging.Refused, "must not change where its output goes"):
+                judging.check_text(exercise, {exercise.main_file: text.replace("int main() {", "int main() {" + line)})
+
+    def test_a_busy_machine_is_given_more_time(self):
+        cores = len(os.sched_getaffinity(0))
+        for load, factor in ((0.0, 1), (cores, 1), (3 * cores, 3), (100 * cores, 6)):
+            with mock.patch.object(os, "getloadavg", return_value=(load, 0, 0)):
+                self.assertEqual(judging.patience(), factor)
+
+    def test_locks_in_a_circle(self):
+        program = """
+#include <functional>
+#include <mutex>
+#include <thread>
+std::mutex one, two, gate;
+void take(std::mutex& first, std::mutex& second, bool alone) {
+  std::unique_lock gate_lock(gate, std::defer_lock);
+  if (alone) gate_lock.lock();
+  std::scoped_lock first_lock(first);
+  std::scoped_lock second_lock(second);
+}
+int main(int count, char**) {
+  std::jthread(take, std::ref(one), std::ref(two), count > 1).join();
+  std::jthread(take, std::ref(two), std::ref(one), count > 2).join();
+}
+"""
+        source, built, library = self.folder / "circle.cpp", self.folder / "circle", self.folder / "locks.so"
+        source.write_text(program)
+        subprocess.run(["g++", "-std=c++20", "-pthread", source, "-o", built], check=True)
+        judging.make_own_part("exercise_locks.cpp", library, "-shared", "-fPIC")
+        for words, circle in (([], True), (["x"], True), (["x", "x"], False)):
+            record = self.folder / f"record{len(words)}"
+            environment = os.environ | {"LD_PRELOAD": str(library), "COOKBOOK_EXERCISE_RECORD": str(record)}
+            subprocess.run([built, *words], check=True, env=environment)
+            self.assertEqual(record.exists(), circle, words)
 
     def test_watch_judges_at_each_change_until_it_is_interrupted(self):
         if BUILD != ROOT / "build":

@@ -246,6 +246,10 @@ class Numbers(unittest.TestCase):
 
     def test_white_space_is_folded(self):
         self.assertTrue(page.same("a   9 ms", "a 10 ms"))
+        self.assertTrue(page.same("<words...> took 9 ms", "all of it took 10000 ms"))
+        self.assertTrue(page.same("later by -9 ms, 0 us", "later by -12 ms, 1'000'000 us"))
+        self.assertFalse(page.same("a 9 ms", "a -9 ms"))
+        self.assertFalse(page.same("a 9 ms, 0.1 ms", "a 9 ms, 1e9 ms"))
 
 
 class Fault(Case):
@@ -297,6 +301,16 @@ class Usage(Case):
 
     def test_message_without_the_range(self):
         self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: wrong" >&2; exit 2\n'))
+
+    def test_threads_that_are_not_there(self):
+        (self.build / "lib").mkdir()
+        (self.build / "lib" / "libexercise_interposer.so").touch()
+        help_text = ('if [ "$1" = --help ]; then\n  echo "  --threads N=4  threads that work (1 to 64)"\n'
+                     '  echo "  --help"\n  exit\nfi\n')
+        for threads, faults in (("6", 1), ("7", 0), ("9", 0)):
+            self.script(help_text + f'[ "$*" = "--threads 7" ] || exit 2\necho threads {threads} '
+                        '>>"$COOKBOOK_EXERCISE_RECORD"\n')
+            self.assertEqual(len(list(generic.thread_faults(self.recipe, self.build))), faults, threads)
 
     def test_more_than_one_line(self):
         self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10"; echo more; exit 2\n'))

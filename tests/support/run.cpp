@@ -103,6 +103,7 @@ Process::Process(const std::string& name, const std::vector<std::string>& argume
   }
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) refused("pipe2");
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) refused("prctl");
+  std::filesystem::create_directory(folder_.path / "tmp");
 
   const std::lock_guard lock(mutex);
   children_before_ = children();
@@ -114,6 +115,13 @@ Process::Process(const std::string& name, const std::vector<std::string>& argume
     dup2(out[1], STDOUT_FILENO);
     dup2(options.errors_among_output ? out[1] : err[1], STDERR_FILENO);
     if (!opencl_drivers.empty()) setenv("OCL_ICD_FILENAMES", opencl_drivers.c_str(), 1);
+#ifdef COOKBOOK_RUN_PROBES
+    setenv("LD_PRELOAD", COOKBOOK_RUN_PROBES, 1);
+    setenv("COOKBOOK_EXERCISE_RECORD", (folder_.path / "threads").c_str(), 1);
+    setenv("COOKBOOK_RUN_FOLDER", COOKBOOK_BIN, 1);
+    setenv("COOKBOOK_RUN_RECORD", (folder_.path / "record").c_str(), 1);
+#endif
+    setenv("TMPDIR", (folder_.path / "tmp").c_str(), 1);
     for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
     const rlimit limit = {options.max_files, options.max_files};
     if (options.max_files > 0) setrlimit(RLIMIT_NOFILE, &limit);
@@ -196,6 +204,11 @@ const Result& Process::wait() {
   while (outputs_[0] >= 0 || outputs_[1] >= 0 || !ended) {
     read_outputs(milliseconds(10));
     if (ended) continue;
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == pid_) {
+      result.processor_seconds = processor_seconds(17);
+      result.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    }
     if (const auto code = cookbook::exit_code_of(pid_, milliseconds(0))) {
       ended = true;
       result.exit_code = *code;
@@ -221,9 +234,40 @@ const Result& Process::wait() {
     const std::lock_guard lock(mutex);
     running.erase(std::exchange(pid_, -1));
   }
+  look_at_traces(result);
   result.out = lines_of(texts_[0]);
   result.err = lines_of(texts_[1]);
   return result_.emplace(std::move(result));
+}
+
+void Process::look_at_traces(Result& result) const {
+  std::vector<std::string> open;
+  const int exit_code = result.exit_code;
+#ifdef COOKBOOK_RUN_PROBES
+  result.most_threads = 1;
+#endif
+  for (const std::string& line : lines_of(text_of(folder_.path / "threads"))) {
+    if (line.rfind("threads ", 0) == 0) result.most_threads = std::max(result.most_threads, std::stoi(line.substr(8)));
+  }
+  if (options_.may_leave_something) return;
+  for (const std::string& line : lines_of(text_of(folder_.path / "record"))) {
+    if (line.find(" has left a descriptor open: ") != std::string::npos) {
+      open.push_back(line);
+    } else if (line[0] != '/') {
+      ADD_FAILURE() << line;
+    } else if (exit_code >= 0) {
+      EXPECT_FALSE(std::filesystem::exists(line)) << "left behind: " << line;
+    }
+  }
+  if (exit_code < 0) return;
+#ifdef COOKBOOK_RUN_PROBES
+  EXPECT_THAT(open, testing::SizeIs(options_.descriptors_left));
+#endif
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path / "tmp")) {
+    // A program that was not started by mpirun leaves Open MPI's folder behind.
+    const std::string name = entry.path().filename();
+    EXPECT_TRUE(name.starts_with("ompi.")) << "left behind: " << name;
+  }
 }
 
 std::set<pid_t> Process::leftovers() const {
@@ -258,15 +302,21 @@ long Process::resident() const {
   throw std::runtime_error("no VmRSS");
 }
 
-double Process::processor_seconds() const {
+double Process::processor_seconds(int last_field) const {
   std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
   std::string text;
   std::getline(file, text);
   std::istringstream fields(text.substr(text.rfind(')') + 2));  // from the third field on
   for (int i = 3; i < 14; ++i) fields >> text;
-  long user = 0, system = 0;
-  fields >> user >> system;
-  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  long ticks = 0, sum = 0;  // in user mode and in the system, then those of its children
+  for (int i = 14; i <= last_field && fields >> ticks; ++i) sum += ticks;
+  return static_cast<double>(sum) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+bool Process::is_idle() const {
+  const double before = processor_seconds();
+  poll(nullptr, 0, 300);
+  return processor_seconds() - before < 0.1;
 }
 
 ServerProcess::ServerProcess(const std::string& name, const std::vector<std::string>& arguments,

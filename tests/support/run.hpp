@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/files.hpp"
+
 namespace test_support {
 
 /// What a program did.
@@ -21,6 +23,9 @@ struct Result {
   bool timed_out = false;        ///< it ran past the limit and was killed, and its whole process group with it
   int leaked_processes = 0;      ///< processes that it started and that were still there when it had ended (up to ten
                                  ///< seconds later if it failed or was killed, since then others end them); killed
+  double seconds = 0;            ///< from its start to its end
+  double processor_seconds = 0;  ///< that it has used, with the children that it has waited for
+  int most_threads = 0;          ///< that were there at the same time in one of its processes; 0 under a sanitizer
   std::vector<std::string> out;  ///< the lines of standard output
   std::vector<std::string> err;  ///< the lines of standard error
 
@@ -45,10 +50,13 @@ struct RunOptions {
   std::string input = {};       ///< what it reads from standard input
   bool errors_among_output = false;  ///< as a shell's 2>&1: lines of standard error are among those of standard output
   rlim_t max_files = 0;              ///< if not 0, it gets no more file descriptors than that
+  int descriptors_left = 0;          ///< so many it leaves open at its end, to show what comes of it
+  bool may_leave_something = false;  ///< no failure of the test if it does what run_probe.cpp looks for
 };
 
-/// A program that runs beside the test, in a process group of its own. Several can run at a time. It must not write
-/// more than a pipe holds (64 KiB) while the test neither reads lines nor waits.
+/// A program that runs beside the test, in a process group of its own, with an empty folder for temporary files. What
+/// it leaves there, and what run_probe.cpp sees, is a failure of the test, unless a signal ends the program. Several
+/// can run at a time. It must not write more than a pipe holds (64 KiB) while the test neither reads lines nor waits.
 class Process {
  public:
   /// Starts the executable `name` of the build (or, with a slash in it, of that path). Throws std::system_error if
@@ -86,14 +94,22 @@ class Process {
   long resident() const;
 
   /// The seconds of processor time that it has used, by /proc.
-  double processor_seconds() const;
+  double processor_seconds() const { return processor_seconds(15); }
+
+  /// Whether it only waits: in 0.3 s it uses less than 0.1 s of processor time. One that looks again and again would
+  /// use all of it.
+  bool is_idle() const;
 
  private:
   void read_outputs(std::chrono::milliseconds limit);
   std::set<pid_t> leftovers() const;
   int reap_leftovers(std::chrono::milliseconds grace) const;
+  double processor_seconds(int last_field) const;
+  void look_at_traces(Result& result) const;
 
   RunOptions options_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  TemporaryDirectory folder_;  ///< what the probes have seen, and the program's temporary files
   std::set<pid_t> children_before_;
   pid_t pid_ = -1;
   int outputs_[2] = {-1, -1};  ///< standard output and standard error; -1: at its end

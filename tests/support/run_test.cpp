@@ -7,7 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "cookbook/process.hpp"
+#include "support/eventually.hpp"
 
 namespace {
 
@@ -129,6 +134,60 @@ TEST(process, is_killed_with_its_children_when_the_object_goes) {
   }
   EXPECT_EQ(kill(id, 0), -1);
   EXPECT_EQ(run("/bin/true").leaked_processes, 0);
+}
+
+/// What a test is told about a program of that habit.
+std::string told(const std::vector<std::string>& habit, const test_support::RunOptions& options = {}) {
+  testing::TestPartResultArray failures;
+  testing::ScopedFakeTestPartResultReporter reporter(
+      testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+  run("run_test_child", habit, options);
+  std::string text;
+  for (int i = 0; i < failures.size(); ++i) text += failures.GetTestPartResult(i).message();
+  return text;
+}
+
+TEST(run, says_what_a_program_leaves_behind) {
+  EXPECT_THAT(told({"leave", "a file"}), testing::HasSubstr("left behind: left"));
+  if (test_support::memory_factor == 1) {  // a sanitizer leaves no place for run_probe.cpp
+    EXPECT_THAT(told({"leave", "a descriptor"}), testing::HasSubstr("run_test_child has left a descriptor open"));
+    EXPECT_THAT(told({"leave", "a mapping"}), testing::HasSubstr("run_test_child has left shared memory mapped"));
+    const std::string name = told({"leave", "a name"});
+    EXPECT_THAT(name, testing::HasSubstr("left behind: /dev/shm/left."));
+    std::filesystem::remove(
+        name.substr(name.find("/dev/shm/"), name.find_last_not_of('\n') + 1 - name.find("/dev/shm/")));
+  }
+  EXPECT_EQ(told({"leave", "nothing"}), "");
+  EXPECT_EQ(told({"leave", "a descriptor"}, {.descriptors_left = 1}), "");
+  EXPECT_EQ(told({"leave", "a file"}, {.may_leave_something = true}), "");
+}
+
+TEST(run, says_that_other_machines_can_reach_a_program) {
+  if (test_support::memory_factor == 1) {  // a sanitizer leaves no place for run_probe.cpp
+    EXPECT_THAT(told({"bind", "0.0.0.0"}),
+                testing::HasSubstr("run_test_child binds a socket to an address that other"));
+    EXPECT_THAT(told({"bind", "nowhere"}), testing::HasSubstr("run_test_child listens where other machines can"));
+  }
+  EXPECT_EQ(told({"bind", "127.0.0.1"}), "");
+  EXPECT_EQ(told({"bind", "127.0.0.9"}), "");
+}
+
+TEST(run, gives_the_time_the_processor_time_and_the_number_of_threads) {
+  const auto asleep = run("run_test_child", {"threads", "0"}), busy = run("run_test_child", {"threads", "3"});
+  EXPECT_GE(asleep.seconds, 0.2);
+  EXPECT_LT(asleep.processor_seconds, 0.15);
+  EXPECT_GE(busy.processor_seconds, 0.15);
+  if (test_support::memory_factor > 1) return;
+  EXPECT_EQ(asleep.most_threads, 1);
+  EXPECT_EQ(busy.most_threads, 4);
+}
+
+TEST(process, is_idle_while_it_sleeps) {
+  Process asleep("run_test_child", {"wait"}), busy("run_test_child", {"spin"});
+  EXPECT_EQ(asleep.read_line(), "waiting");
+  EXPECT_TRUE(asleep.is_idle());
+  // (On a busy machine one that spins may not get enough time to be told from one that sleeps.)
+  EXPECT_TRUE(test_support::eventually([&] { return busy.processor_seconds() > 0.2; }));
 }
 
 TEST(server, says_its_port) { EXPECT_EQ(ServerProcess("/bin/echo", {"listens at 127.0.0.1:1234"}).port, 1234); }

@@ -9,12 +9,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 import cookbook  # noqa: E402
-from cookbook import bench, build, complete, index, mutate, mutation_rules, new, page, recipe, test  # noqa: E402
+from cookbook import bench, build, complete, figures, index, mutate, mutation_rules, new, page, recipe, test  # noqa: E402
 from cookbook.command import Problem  # noqa: E402
 
 
@@ -95,16 +94,31 @@ class Mutations(Case):
         first = recipe.find("first")
         self.assertEqual([one.name for one in mutate.users(first, "../inner.hpp")], ["first", "second", "third"])
         self.assertEqual([one.name for one in mutate.users(first, "first.cpp")], ["first"])
+        for name, shared in (("first", []), ("second", ["inner.hpp", "outer.hpp"]), ("third", []), ("fourth", [])):
+            found = mutation_rules.shared_headers(recipe.find(name))
+            self.assertEqual([path.name for path in found], shared, name)
+
+    def failure(self, *, tests, outputs=""):
+        return str(mutate.Failure.first_of(f"{outputs}\n0% tests passed\n\nThe following tests FAILED:\n{tests}"))
 
     def test_the_time_limit_is_named_and_any_other_failure_goes_before_it(self):
-        copy = mock.Mock(preset="default", left_out=mutate.LEFT_OUT)
-        report = ("  7 - a.b (Failed)\nThe following tests FAILED:\n"
-                  "\t  1 - t.first (Timeout)\n\t  3 - t.none (Not Run)\n")
-        for text, expected in ((report, "the time limit of t.first"), (report + "\t  2 - t.z (Failed)\n", "t.z")):
-            copy.run.return_value = mock.Mock(code=8, text=text)
-            self.assertEqual(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]), expected)
-        copy.run.return_value = mock.Mock(code=0, text="")
-        self.assertIsNone(mutate.Copy.first_failure(copy, [recipe.Recipe("first", "02_threads")]))
+        tests = "\t  1 - t.first (Timeout)\n\t  3 - t.none (Not Run)\n"
+        outputs = "  7 - a.b (Failed)\nThe following tests FAILED:\n\t  5 - t.inner (Failed)\n"
+        self.assertEqual(self.failure(tests=tests, outputs=outputs), "the time limit of t.first")
+        self.assertEqual(self.failure(tests=tests + "\t  2 - t.z (Failed)\n", outputs=outputs), "t.z")
+        page = "1/3 Test #4: t.one.page ......***Failed    0.5 sec\n$ build/bin/one: it was ended, since it ran\n"
+        self.assertEqual(self.failure(tests="\t  4 - t.one.page (Failed)\n", outputs=page),
+                         "the time limit of t.one.page")
+
+    def test_the_check_that_noticed_is_named(self):
+        outputs = ("1/3 Test #4: t.one.page ......***Failed    0.5 sec\n"
+                   "$ build/bin/one: FAIL  sum: of all: 1, expected 2\n"
+                   "    Start 5: t.two\n"
+                   "2/3 Test #5: t.two .....***Failed    0.5 sec\n/a/tests/x/one_test.cpp:12: Failure\nFAILED\n"
+                   "3/3 Test #6: t.one.fault .....***Failed    0.5 sec\nFAIL  sum: 1, expected 2\n")
+        for failed, expected in (("4 - t.one.page", "t.one.page (sum)"), ("5 - t.two", "t.two (one_test.cpp:12)"),
+                                 ("6 - t.one.fault", "t.one.fault")):
+            self.assertEqual(self.failure(tests=f"\t  {failed} (Failed)\n", outputs=outputs), expected)
 
 
 class MistakesByRule(Case):
@@ -132,12 +146,15 @@ class MistakesByRule(Case):
                 ("  copy(from, to);", "two arguments are exchanged", "copy(to, from);"),
                 ("  kill(child, SIGKILL);", "another signal", "kill(child, SIGTERM);"),
                 ('  listen("127.0.0.1");', "every address", 'listen("0.0.0.0");'),
+                ("  wait(milliseconds(20));", "ten times as long", "wait(milliseconds(200));"),
+                ("  wait(20ms);", "ten times as long", "wait(200ms);"),
                 ("  woken.notify_all();", "notify one instead of all", "woken.notify_one();")):
             self.assertIn((rule, changed), self.rules(line), line)
 
     def test_comments_strings_includes_and_options_are_left_alone(self):
         for line in ('#include "a_1.hpp"', "// a = 1;", '  print("1 < 2 && 3");  // 4',
-                     '  options.add("n", n, "x", 1, 2);'):
+                     '  options.add("n", n, "x", 1, 2);', '  options.add("n", n, "x", 1,\n    2);',
+                     '  int m = 1, n = 2;\n  options.add("n", n, "x", 1, 2);'):
             self.assertLessEqual({rule for rule, _ in self.rules(line)}, {"a call is dropped"}, line)
 
     def test_a_string_in_a_changed_line_stays_as_it_is(self):
@@ -161,6 +178,13 @@ class MistakesByRule(Case):
         self.write("tests/02_threads/equivalent.toml", f'[[one]]\nfile = "{known.file}"\nold = "{known.old}"\n'
                    f'new = "{known.new}"\nwhy = "..."\n')
         self.assertNotIn(known, list(mutation_rules.drawn(one, "7")))
+
+    def test_only_one_of_equal_lines_may_be_equivalent(self):
+        self.write("chapters/02_threads/one/one.cpp", "void f() {\n  g();\n  h();\n  g();\n}\n")
+        self.write("tests/02_threads/equivalent.toml",
+                   '[[one]]\nfile = "one.cpp"\nold = "g();"\nnew = ""\nwhy = "..."\nnth = 2\n')
+        one = recipe.Recipe("one", "02_threads")
+        self.assertEqual({2, 3}, {mistake.line for mistake in mutation_rules.drawn(one, "1")})
 
 
 class Model(Case):
@@ -282,6 +306,38 @@ class Plot(Case):
             if "matplotlib is needed" in done.stderr:
                 self.skipTest("python3-matplotlib is not installed")
             self.assertEqual(done.returncode, 2, arguments)
+
+
+class Figures(Case):
+    def record(self, table, row, median, machine="a machine", **compared):
+        return {"recipe": "x_bench", "table": table, "row": row, "unit": "ns", "median": median, "lowest": median / 2,
+                "highest": 2 * median, "runs": 9, "compared": compared, "machine": machine}
+
+    def test_a_record_replaces_what_the_same_machine_had(self):
+        figures.keep(self.root, [self.record("one", "a", 1), self.record("two", "a", 2)], "2026-01-01")
+        figures.keep(self.root, [self.record("one", "a", 3, "another")], "2026-02-02")
+        figures.keep(self.root, [self.record("one", "a", 4), self.record("one", "b", 5)], "2026-03-03")
+        self.assertEqual([(one["table"], one["row"], one["median"], one["date"]) for one in figures.kept(self.root)],
+                         [("two", "a", 2, "2026-01-01"), ("one", "a", 3, "2026-02-02"), ("one", "a", 4, "2026-03-03"),
+                          ("one", "b", 5, "2026-03-03")])
+
+    def test_tables_of_a_page(self):
+        figures.keep(self.root, [self.record("one", "a", 1234.5, **{"vs a": 1.0}), self.record("one", "b", 0.12345),
+                                 self.record("two", "b", 10)], "2026-01-01")
+        page = "before\n\n<!-- figures: {} -->\nold\n<!-- end of figures -->\n\nafter\n"
+        made = figures.with_figures(page.format("one"), figures.kept(self.root), index.padded)
+        self.assertTrue(made.startswith("before\n\n<!-- figures: one -->\n\na machine; medians of 9 runs "
+                                        "(lowest to highest); 2026-01-01:\n\n| one | ns "), made)
+        self.assertTrue(made.endswith(" |\n\n<!-- end of figures -->\n\nafter\n"), made)
+        self.assertIn("| a   | 1,234 (617 to 2,469)    | 1.00 |\n| b   | 0.123 (0.0617 to 0.247) | -    |\n", made)
+        self.assertEqual(figures.with_figures(made, figures.kept(self.root), index.padded), made)
+        both = figures.with_figures(page.format("one | two"), figures.kept(self.root), index.padded)
+        self.assertIn("| in ns | one                     | two          |\n"
+                      "| ----- | ----------------------- | ------------ |\n"
+                      "| a     | 1,234 (617 to 2,469)    | -            |\n"
+                      "| b     | 0.123 (0.0617 to 0.247) | 10 (5 to 20) |\n", both)
+        with self.assertRaisesRegex(Problem, "no table 'three'"):
+            figures.with_figures(page.format("three"), figures.kept(self.root), index.padded)
 
 
 class Bench(Case):

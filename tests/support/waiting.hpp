@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace test_support {
 
@@ -35,6 +37,23 @@ inline void wait_until_asleep(pid_t id) {
     std::ifstream stat(file);
     stat >> state >> state >> state;
   }
+}
+
+/// Starts so many threads that call wait(), calls wake() when all of them sleep, and waits until all have returned;
+/// ends the test program if one has not after 10 seconds.
+inline void expect_all_wake(int threads, const std::function<void()>& wait, const std::function<void()>& wake) {
+  with_watchdog([&] {
+    std::vector<std::promise<pid_t>> ids(threads);
+    std::vector<std::jthread> sleepers;
+    for (std::promise<pid_t>& id : ids) {
+      sleepers.emplace_back([&] {
+        id.set_value(gettid());
+        wait();
+      });
+    }
+    for (std::promise<pid_t>& id : ids) wait_until_asleep(id.get_future().get());
+    wake();
+  });
 }
 
 }  // namespace test_support

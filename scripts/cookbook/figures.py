@@ -1,0 +1,85 @@
+"""The figures of benches that are kept: <recipe>/figures.jsonl, the records of scripts/bench --record with their date,
+of a few machines one after another. A page shows a table of them between two marks, the site draws it besides, and both
+are made from the record:
+
+    <!-- figures: one producer, one consumer -->
+    <!-- end of figures -->
+
+The first mark names a table by its title, or several, separated by `|`; then each table is a column, and its title the
+column's head.
+"""
+import json
+import re
+
+from cookbook.command import Problem
+
+FILE = "figures.jsonl"
+BLOCK = re.compile(r"(<!-- figures: (.*?) -->\n).*?(<!-- end of figures -->)", re.S)
+
+
+def kept(folder):
+    """The records of a recipe's folder; none where there is no file."""
+    path = folder / FILE
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def keep(folder, records, date):
+    """Writes records in place of those of the same tables and machine; the others stay."""
+    made = {(record["table"], record["machine"]) for record in records}
+    others = [record for record in kept(folder) if (record["table"], record["machine"]) not in made]
+    dated = [{**record, "date": date} for record in records]
+    (folder / FILE).write_text("".join(json.dumps(record) + "\n" for record in others + dated))
+
+
+def chosen(records, titles):
+    """{machine: {title: records}}, in the order in which they are kept; every title has to be there."""
+    for title in titles:
+        if all(record["table"] != title for record in records):
+            raise Problem(f"{FILE} holds no table '{title}'", code=1)
+    found = {}
+    for record in records:
+        if record["table"] in titles:
+            found.setdefault(record["machine"], {}).setdefault(record["table"], []).append(record)
+    return {machine: {title: tables[title] for title in titles if title in tables} for machine, tables in found.items()}
+
+
+def number(value):
+    """Three digits that count, and all that stand before the point."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def measured(record):
+    return f"{number(record['median'])} ({number(record['lowest'])} to {number(record['highest'])})"
+
+
+def rows_of(tables):
+    """The table of one machine as rows of cells, its head first."""
+    (first, records), *others = tables.items()
+    unit = records[0]["unit"]
+    if others:
+        columns = [{record["row"]: measured(record) for record in table} for table in tables.values()]
+        names = dict.fromkeys(name for column in columns for name in column)
+        return [[f"in {unit}", *tables], *([name, *(column.get(name, "-") for column in columns)] for name in names)]
+    labels = list(dict.fromkeys(label for record in records for label in record["compared"]))
+    shares = [[f"{record['compared'][label]:.2f}" if record["compared"].get(label) is not None else "-"
+               for label in labels] for record in records]
+    return [[first, unit, *labels], *([record["row"], measured(record), *row]
+                                      for record, row in zip(records, shares, strict=True))]
+
+
+def of_machine(machine, tables):
+    """What stands above a machine's table."""
+    record = next(iter(tables.values()))[0]
+    return f"{machine}; medians of {record['runs']} runs (lowest to highest); {record['date']}:"
+
+
+def with_figures(text, records, table):
+    """The page's text with what stands between the marks made anew; `table` makes lines of rows."""
+    def block(match):
+        parts = [f"{of_machine(machine, tables)}\n\n" + "\n".join(table(rows_of(tables)))
+                 for machine, tables in chosen(records, match[2].split(" | ")).items()]
+        return match[1] + "\n" + "\n\n".join(parts) + "\n\n" + match[3]
+
+    return BLOCK.sub(block, text)

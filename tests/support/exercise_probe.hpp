@@ -1,0 +1,115 @@
+/// What the judge of exercises puts into a program when it judges it again: looks at the decisive moments. Included
+/// before the program's first line (-include), so a macro of the program does not change it.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <thread>
+
+namespace judge {
+
+/// Ends the program. The judge shows the learner this text.
+[[noreturn]] inline void refuse(const std::string& why) {
+  const std::string line = "\njudge: " + why + "\n";
+  std::fflush(stdout);
+  if (write(STDOUT_FILENO, line.data(), line.size()) < 0) std::perror("judge");
+  _exit(66);
+}
+
+inline void expect(bool holds, const std::string& why) {
+  if (!holds) refuse(why);
+}
+
+/// Numbers that all processes which this program forks share with it, all 0 in the beginning.
+struct Board {
+  std::atomic<long> numbers[16];
+  std::atomic<int> met, inside, most_inside;
+};
+
+inline Board& board() {
+  static Board* const shared = [] {
+    void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    return new (memory) Board();
+  }();
+  return *shared;
+}
+
+inline std::atomic<long>& number(int which) { return board().numbers[which]; }
+
+/// The process that main() began in. Initialised before main(), and so before any fork, as the board is.
+inline const pid_t first_process = (board(), getpid());
+
+/// Waits until `holds()`, up to two seconds; whether it does.
+template <typename Condition>
+bool within_two_seconds(Condition holds) {
+  for (int i = 0; i < 2000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return holds();
+}
+
+/// To be called again and again by `count` threads, or processes, that have to be under way at the same time: the first
+/// call of each waits for the first calls of the others. Returns true.
+inline bool meet(int count, const std::string& why) {
+  thread_local pid_t met = 0;
+  if (met != getpid()) {
+    met = getpid();
+    ++board().met;
+    expect(within_two_seconds([&] { return board().met >= count; }), why);
+  }
+  return true;
+}
+
+/// Whether a thread sleeps rather than looks again and again: whether it was asleep in most of 20 looks, 10 ms apart.
+/// `path` is the file in which Linux says so.
+inline bool asleep_in(const std::string& path) {
+  int asleep = 0;
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::FILE* file = std::fopen(path.c_str(), "r");
+    if (file == nullptr) continue;
+    char text[512];
+    const std::string all(text, std::fread(text, 1, sizeof text, file));
+    std::fclose(file);
+    const std::size_t name_end = all.rfind(')');
+    asleep += name_end != std::string::npos && name_end + 2 < all.size() && all[name_end + 2] == 'S';
+  }
+  return asleep > 10;
+}
+
+/// The same for a thread of this process, whose id gettid() has returned, and for the only thread of another process.
+inline bool sleeps(pid_t thread) { return asleep_in("/proc/self/task/" + std::to_string(thread) + "/stat"); }
+inline bool sleeps_in(pid_t process) { return asleep_in("/proc/" + std::to_string(process) + "/stat"); }
+
+/// Calls `look` in another thread, and waits for it: what does another thread see now?
+template <typename Look>
+void elsewhere(Look look) {
+  std::thread(look).join();
+}
+
+/// While one of these exists, somebody is inside.
+struct Inside {
+  Inside() {
+    const int now = ++board().inside;
+    int most = board().most_inside;
+    while (now > most && !board().most_inside.compare_exchange_weak(most, now)) {
+    }
+  }
+  ~Inside() { --board().inside; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// Takes the place of a sleep that a repair has added: the program must be right without it.
+template <typename Duration>
+void no_sleep(const Duration&) {
+  std::this_thread::yield();
+}
+
+}  // namespace judge
