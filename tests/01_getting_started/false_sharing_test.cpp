@@ -38,7 +38,7 @@ TEST(false_sharing, every_way_counts_right_beside_another_thread) {
   }
 }
 
-TEST(false_sharing, two_threads_may_add_atomically_to_the_same_counter) {
+TEST(false_sharing, two_threads_may_add_to_the_same_counter_only_if_the_addition_is_atomic) {
   const auto lost = [](void (*count)(Counter&, long)) {
     Counter counter = 0;
     std::latch both_are_there(2);
@@ -53,6 +53,10 @@ TEST(false_sharing, two_threads_may_add_atomically_to_the_same_counter) {
     ASSERT_EQ(lost(add_atomically), 0);
     ASSERT_EQ(lost(add_locally), 0);
   }
+  if (std::thread::hardware_concurrency() < 2) return;
+  long lost_by_load_and_store = 0;
+  for (int i = 0; i < 1'000 && lost_by_load_and_store == 0; ++i) lost_by_load_and_store = lost(load_and_store);
+  EXPECT_GT(lost_by_load_and_store, 0) << "it is made of ordinary instructions, so only one thread may write";
 }
 
 TEST(false_sharing, a_local_sum_is_written_once) {

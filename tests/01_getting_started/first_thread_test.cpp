@@ -70,6 +70,18 @@ TEST(first_thread, the_checks_come_after_the_end_of_the_thread) {
   }
 }
 
+TEST(first_thread, a_pause_follows_each_greeting) {
+  const auto result = run("first_thread", {"--pause-ms", "20"});
+  // In each part: three greetings, and main's line after the last pause.
+  const auto called = result.captures("^ *(\\d+) ms +main +(?:Hello .*|goes on)$"),
+             in_a_thread = result.captures("^ *(\\d+) ms +(?:thread +Hello .*|main +join\\(\\) has returned)$");
+  ASSERT_EQ(called.size(), 5U) << result.text();  // the last one is of the other part
+  ASSERT_EQ(in_a_thread.size(), 4U) << result.text();
+  for (const auto& times : {called, in_a_thread}) {
+    for (int i = 1; i < 4; ++i) EXPECT_GE(std::stoi(times[i]), std::stoi(times[i - 1]) + 19) << result.text();
+  }
+}
+
 TEST(first_thread_unjoined, ends_the_whole_program) {
   const auto result = run("first_thread_unjoined");
   EXPECT_EQ(result.exit_code, -6) << result.text();  // SIGABRT

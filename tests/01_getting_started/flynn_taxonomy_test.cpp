@@ -56,6 +56,13 @@ TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
   }
 }
 
+TEST(flynn_taxonomy, no_thread_of_mimd_overwrites_what_another_one_has_added) {
+  // 90,000 additions to three sums. It takes two to the same sum at the same time to lose one, hence the repetition.
+  const std::vector<Number> row = random_row(300'000);
+  const Sums expected = plain_sums(row);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(mimd(row, 10, 4), expected) << "in run " << i;
+}
+
 /// The most threads beside those of before that have existed at the same time while `way` was run.
 template <typename Way>
 std::size_t most_threads_at_once(std::size_t wanted, Way way) {

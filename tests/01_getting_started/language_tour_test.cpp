@@ -56,8 +56,8 @@ TEST(language_tour, every_step_gives_what_the_page_says) {
     verdicts.push_back(row[4]);
   }
   EXPECT_THAT(numbers, testing::ElementsAre("1", "2", "3", "4", "5", "6", "6", "7", "8", "9", "10")) << result.text();
-  EXPECT_THAT(values, testing::ElementsAre("900, 22", "1.5811", "A, A, elp", "eggs, 100", "1 1 2 3 5 8", "more",
-                                           "negative, one, refused", "cats windows 7", "1 2 3", "1.5346", "3.0, 6.0"))
+  EXPECT_THAT(values, testing::ElementsAre("900, 22", "1.5811", "A, A, elp", "eggs, 100", "1 1 2 3 5 8", "positive",
+                                           "negative, zero, refused", "cats windows 7", "1 2 3", "1.5346", "3.0, 6.0"))
       << result.text();
   EXPECT_THAT(verdicts, testing::ElementsAre("differs", "same", "differs", "same", "same", "differs", "same", "differs",
                                              "differs", "same", "differs"))
@@ -90,13 +90,13 @@ while b < 10:
     found.append(str(b))
     a, b = b, a + b
 print(" ".join(found))
-def kind_of(number): return "negative" if number < 0 else "zero" if number == 0 else "one" if number == 1 else "more"
+def kind_of(number): return "negative" if number < 0 else "zero" if number == 0 else "positive"
 def strict(text):
     try: return kind_of(int(text))
     except ValueError: return "refused"
 try: print(kind_of(int("7x")))
 except ValueError as error: print(type(error).__name__)
-print(", ".join(map(strict, ("-5", "1", "7x"))))
+print(", ".join(map(strict, ("-5", "0", "7x"))))
 words = ["cat", "window"]
 for word in words: word += "s"
 print(*words, len(words[1]))

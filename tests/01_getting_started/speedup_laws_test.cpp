@@ -1,5 +1,7 @@
 // The laws and the job in the process, the program from outside.
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <latch>
 #include <map>
@@ -9,6 +11,7 @@
 
 #include "01_getting_started/speedup_laws/job.hpp"
 #include "01_getting_started/speedup_laws/laws.hpp"
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
 
@@ -117,6 +120,17 @@ TEST(speedup_laws, more_threads_than_sixteen_get_rows_too) {
   const auto result = run("speedup_laws", {"--threads", "40", "--units", "10"});
   EXPECT_EQ(result.captures("^ +(\\d+) .* x$"), (std::vector<std::string>{"1", "2", "4", "8", "16", "32", "40"}))
       << result.text();
+}
+
+// The time of another job would give far more: sixteen times the work in the time of the same work.
+TEST(speedup_laws, no_job_gains_far_more_than_there_are_processors) {
+  const auto result = run("speedup_laws", {"--threads", "16", "--serial", "1"}, {.limit = std::chrono::seconds(60)});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  for (const char* const column : {"^ +16 +[0-9.]+ +([0-9.]+) x", "^ +16 .* ([0-9.]+) x$"}) {
+    const auto gain = result.captures(column);
+    ASSERT_EQ(gain.size(), 1U) << result.text();
+    EXPECT_LT(std::stod(gain[0]), 3 * std::min(16, cookbook::allowed_processors())) << result.text();
+  }
 }
 
 TEST(speedup_laws_timing, one_thread_gains_nothing_and_two_do) {

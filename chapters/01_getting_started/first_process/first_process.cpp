@@ -4,7 +4,7 @@
 // it goes on: here it adds a million numbers meanwhile. execvp starts it in the place of the program that called it:
 // the process stays, and the program in it changes. Here this program, the parent, spawns the caller
 // (first_process_caller), and the caller replaces itself by the callee (first_process_callee). Each line begins with
-// the process id: two programs share one of them.
+// the program and the id of its process: two programs share one id.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/first_process/first_process.cpp common/cookbook/*.cpp -lfmt -o first_process
 // Run:     first_process [--exit-code N]     (with first_process_caller and first_process_callee in the same folder)

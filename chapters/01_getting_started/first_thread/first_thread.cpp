@@ -49,17 +49,17 @@ int main(int argc, char** argv) {
 
   cookbook::println("greet() called as a function:");
   std::vector<std::thread::id> from_call;
-  const cookbook::Stopwatch first;
-  greet("main", greetings, pause, from_call, first);
-  say(first, "main", "goes on");
+  const cookbook::Stopwatch call_watch;
+  greet("main", greetings, pause, from_call, call_watch);
+  say(call_watch, "main", "goes on");
 
   cookbook::println("greet() run by a thread:");
   std::vector<std::thread::id> from_thread;  // main may read it after join()
-  const cookbook::Stopwatch second;
-  std::jthread thread([&] { greet("thread", greetings, pause, from_thread, second); });
-  say(second, "main", "goes on");  // here main could do something else
-  thread.join();                   // waits until the thread has ended
-  say(second, "main", "join() has returned");
+  const cookbook::Stopwatch thread_watch;
+  std::jthread thread([&] { greet("thread", greetings, pause, from_thread, thread_watch); });
+  say(thread_watch, "main", "goes on");  // here main could do something else
+  thread.join();                         // waits until the thread has ended
+  say(thread_watch, "main", "join() has returned");
 
   const std::thread::id main_thread = std::this_thread::get_id();
   cookbook::Checks checks;

@@ -57,8 +57,7 @@ std::string while_loop() { return fmt::format("{}", fmt::join(series::fibonacci_
 std::string kind_of(int number) {
   if (number < 0) return "negative";
   if (number == 0) return "zero";
-  if (number == 1) return "one";
-  return "more";
+  return "positive";
 }
 
 /// The number that `text` is, or nothing if it is not a whole number.
@@ -76,7 +75,7 @@ std::string branches() { return kind_of(std::stoi("7x")); }
 // The same with whole_number.
 std::string strict_branches() {
   std::vector<std::string> kinds;
-  for (const char* text : {"-5", "1", "7x"}) {
+  for (const char* text : {"-5", "0", "7x"}) {
     const std::optional<int> number = whole_number(text);
     kinds.push_back(number ? kind_of(*number) : "refused");  // *number is what the optional holds
   }
@@ -137,7 +136,7 @@ int main(int argc, char** argv) {
       {4, "lists: elements 1 and -2", "eggs, 100", lists()},
       {5, "while: Fibonacci numbers below 10", "1 1 2 3 5 8", while_loop()},
       {6, "if: kind of the text 7x", "ValueError", branches()},
-      {6, "if: kinds of -5, 1, 7x, strictly", "negative, one, refused", strict_branches()},
+      {6, "if: kinds of -5, 0, 7x, strictly", "negative, zero, refused", strict_branches()},
       {7, "for: words after word += \"s\", length", "cat window 6", for_loop()},
       {8, "functions: list after append(list)", "1 2 3 4", functions()},
       {9, "names: sin(1) + log(2)", "1.5346", names()},

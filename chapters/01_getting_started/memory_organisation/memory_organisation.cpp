@@ -118,6 +118,6 @@ int main(int argc, char** argv) {
   seen.push_back(after_a_message(value));
 
   cookbook::Checks checks;
-  checks.equal("the first thread's i after each of the four", seen, {value, 10, value, value});
+  checks.equal("the i of main, or the parent, after each of the four", seen, {value, 10, value, value});
   return checks.exit_code();
 }

@@ -11,14 +11,19 @@
 
 enum class Way { block, cyclic, manager_worker, work_stealing };
 
+/// The list in which task number `t` waits at the start.
+inline std::size_t list_of(Way way, std::size_t t, std::size_t tasks, std::size_t workers) {
+  if (way == Way::cyclic) return t % workers;  // dealt out in turn
+  if (way == Way::manager_worker) return 0;    // one list, from which all workers take
+  return t * workers / tasks;                  // neighbours together; work stealing begins like this, too
+}
+
 /// Hands out each task once. Several workers may call next() at the same time.
 class Mapping {
  public:
   Mapping(Way way, const std::vector<Task>& tasks, std::size_t workers) : way_(way), lists_(workers) {
     for (std::size_t t = 0; t < tasks.size(); ++t) {
-      const std::size_t block = t * workers / tasks.size(), turn = t % workers;
-      const std::size_t owner = way == Way::manager_worker ? 0 : way == Way::cyclic ? turn : block;
-      lists_[owner].waiting.push_back(tasks[t]);
+      lists_[list_of(way, t, tasks.size(), workers)].waiting.push_back(tasks[t]);
     }
   }
 

@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
   for (int count = 16; count < max_threads; count *= 2) counts.insert(count);
 
   int wrong = 0;
-  // Rows: the loop, then the same work and more work for each number of threads. (The 1 would be needed for rates; here
-  // only the times count.)
+  // Rows: the loop, then the same work and more work for each number of threads. (Each is one piece of work, 1: only
+  // the times are used.)
   std::vector<cookbook::Benchmark> rows = {{"the loop", 1, [&] { cookbook::do_not_optimize(loop(units)); }}};
   for (const int count : counts) {
     if (count > max_threads) break;

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <hwloc.h>
 #include <link.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +21,6 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "cookbook/affinity.hpp"
@@ -82,31 +82,31 @@ void report_libraries() {
 #else
   row("Boost's headers", "queues, servers (02 to 05, 07)", "not found");
 #endif
-  row("oneTBB", "parallel loops (not 03, 07)", library("libtbb.so.12"));
-  row("Open MPI", "messages (03, 05, 06)", library("libmpi.so.40"));
+  row("oneTBB", "loops (01, 02, 04 to 06, 08)", library("libtbb.so.12"));
+  row("Open MPI", "messages (03, 05, 06, 09)", library("libmpi.so.40"));
   row("RabbitMQ's client", "queues of tasks (05)", library("librabbitmq.so.4"));
-  row("NVIDIA's driver", "running CUDA (06, 08)",
+  row("NVIDIA's driver", "running CUDA (06, 08, 09)",
       fmt::format("{}, devices: {}", library("libcuda.so.1"), files_in("/proc/driver/nvidia/gpus")));
   row("OpenCL's loader", "running OpenCL (08)",
       fmt::format("{}, drivers: {}", library("libOpenCL.so.1"), files_in("/etc/OpenCL/vendors")));
 }
 
 void report_chapters(const std::filesystem::path& manifest) {
-  std::map<std::string, Chapter> chapters = read_manifest(manifest);
-  for (const auto& [folder, subject] : {std::pair{"01_getting_started", "machines, first programs"},
-                                        {"02_threads", "several threads in one process"},
-                                        {"03_processes", "several processes, MPI"},
-                                        {"04_async", "event loops, coroutines"},
-                                        {"05_distributed", "programs on several machines"},
-                                        {"06_gpu", "CUDA"},
-                                        {"07_cloud", "services, containers"},
-                                        {"08_heterogeneous", "OpenCL"}}) {
-    const Chapter& chapter = chapters[folder];  // with 0 recipes if the list does not have it
+  std::map<std::string, std::string> subjects = {{"01_getting_started", "machines, first programs"},
+                                                 {"02_threads", "several threads in one process"},
+                                                 {"03_processes", "several processes, MPI"},
+                                                 {"04_async", "event loops, coroutines"},
+                                                 {"05_distributed", "programs on several machines"},
+                                                 {"06_gpu", "CUDA"},
+                                                 {"07_cloud", "services, containers"},
+                                                 {"08_heterogeneous", "OpenCL"},
+                                                 {"09_diagnosis", "finding bugs and bottlenecks"}};
+  for (const auto& [folder, chapter] : read_manifest(manifest)) {
     std::string state = fmt::format("{} of {} recipes built", chapter.built, chapter.recipes);
     for (const auto& [packages, recipes] : chapter.missing) {
       state += fmt::format(", missing: {} ({})", packages, fmt::join(recipes, ", "));
     }
-    row(folder, subject, state);
+    row(folder, subjects[folder], state);
   }
 }
 
@@ -117,8 +117,12 @@ bool a_thread_can_be_started() {
 }
 
 bool a_port_can_be_opened() {
+  sockaddr_in here = {};  // port 0: the system picks a free one
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);  // no other machine can reach it
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  const bool opened = listener != -1 && listen(listener, 1) == 0;  // without an address, the system picks a free port
+  const bool opened = listener != -1 && bind(listener, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0 &&
+                      listen(listener, 1) == 0;
   close(listener);
   return opened;
 }
