@@ -71,6 +71,19 @@ TEST(condition_variable, who_looks_again_and_again_uses_more_of_the_processor_th
   EXPECT_GT(std::stod(used[0]), std::stod(used[2])) << result.text();
 }
 
+// The looks are 10 ms apart, and the item comes between two of them. Other programs may delay a run, but not ten.
+TEST(condition_variable, who_looks_now_and_then_is_later_than_who_is_notified) {
+  std::string seen;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto result = run("condition_variable", {}, {.limit = 10s});
+    const auto late = result.captures(" (\\d+\\.\\d+) ms later ");
+    ASSERT_EQ(late.size(), 3U) << result.text();
+    if (std::stod(late[1]) > 10 * std::stod(late[2])) return;
+    seen += result.text();
+  }
+  FAIL() << seen;
+}
+
 TEST(condition_variable, twenty_items_pass_through_a_buffer_of_ten) {
   const Story story = replay(20, 10, 1);
   EXPECT_EQ(story.puts, 20U);

@@ -94,6 +94,21 @@ TEST(define_thread, joined_after_the_loop_they_overlap) {
   FAIL() << "three threads never started before one of them ended";
 }
 
+TEST(define_thread, the_last_end_is_that_of_the_thread_that_ended_last) {
+  for (const char* work : {"0", "20"}) {
+    const auto result = run("define_thread", {"--threads", "4", "--work-ms", work});
+    const auto ends = result.captures("^  they ended in the order .*, the last one after (\\d+) ms$");
+    ASSERT_EQ(ends.size(), 2U) << result.text();
+    const auto last_of = [](const std::vector<Span>& spans) {
+      int last = 0;
+      for (const Span& span : spans) last = std::max(last, span.end_ms);
+      return std::to_string(last);
+    };
+    EXPECT_EQ(ends[0], last_of(in_the_loop(result))) << result.text();
+    EXPECT_EQ(ends[1], last_of(after_the_loop(result))) << result.text();
+  }
+}
+
 TEST(define_thread, the_work_takes_as_long_as_was_asked) {
   const auto result = run("define_thread", {"--threads", "2", "--work-ms", "50"});
   ASSERT_EQ(result.exit_code, 0) << result.text();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,8 +73,20 @@ TEST(latch_and_barrier, the_pictures_are_those_with_and_without_waiting_for_any_
                                 " threads of which none has ended"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    '#' that all threads counted: " + std::to_string(count))) << result.text();
-    EXPECT_EQ(result.lines_with("^a row of .*: +\\d+ us$").size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^time per row, .*: +\\d+ us$").size(), 2U) << result.text();
   }
+}
+
+TEST(latch_and_barrier, the_rows_take_no_longer_than_the_run) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("latch_and_barrier");
+  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  double counted = 0;  // 199 rows are drawn in each way three times, and the fastest time is printed
+  for (const std::string& time : result.captures("^time per row, .*: +(\\d+) us$")) {
+    counted += 3 * 199 * (std::stod(time) - 0.5);
+  }
+  EXPECT_GT(counted, 0) << result.text();
+  EXPECT_LE(counted, us) << result.text();
 }
 
 TEST(latch_and_barrier, with_two_threads_the_picture_without_waiting_is_right_by_luck) {

@@ -20,22 +20,9 @@
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::expect_all_wake;
 using test_support::run;
-using test_support::wait_until_asleep;
 using test_support::with_watchdog;
-
-/// Calls `wait` in a thread, `act` once that thread sleeps, and waits until `wait` has returned.
-void wake(const std::function<void()>& wait, const std::function<void()>& act) {
-  with_watchdog([&] {
-    std::promise<pid_t> id;
-    std::jthread waiting([&] {
-      id.set_value(gettid());
-      wait();
-    });
-    wait_until_asleep(id.get_future().get());
-    act();
-  });
-}
 
 /// A number that takes its time to move, so that others see items that are half in or half out.
 struct Slow {
@@ -130,29 +117,29 @@ TEST(ring_queue, producers_never_get_the_same_ticket) {
 
 TEST(ring_queue, a_put_wakes_a_consumer_that_sleeps) {
   RingQueue<int> queue(2);
-  wake([&] { EXPECT_EQ(queue.get(), 7); }, [&] { queue.put(7); });
+  expect_all_wake(
+      1, [&] { EXPECT_EQ(queue.get(), 7); }, [&] { queue.put(7); });
 }
 
 TEST(ring_queue, a_get_wakes_a_producer_that_sleeps) {
   RingQueue<int> queue(1);
   queue.put(1);
-  wake([&] { queue.put(2); }, [&] { EXPECT_EQ(queue.get(), 1); });
+  expect_all_wake(
+      1, [&] { queue.put(2); }, [&] { EXPECT_EQ(queue.get(), 1); });
   EXPECT_EQ(queue.get(), 2);
 }
 
 TEST(ring_queue, close_wakes_all_consumers_that_sleep) {
   RingQueue<int> queue(1);
-  with_watchdog([&] {
-    std::vector<std::jthread> consumers;
-    for (int i = 0; i < 3; ++i) consumers.emplace_back([&] { EXPECT_EQ(queue.get(), std::nullopt); });
-    wake([&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });
-  });
+  expect_all_wake(
+      4, [&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });
 }
 
 TEST(ring_queue, close_waits_while_the_queue_is_full) {
   RingQueue<int> queue(1);
   queue.put(1);
-  wake([&] { queue.close(); }, [&] { EXPECT_EQ(queue.get(), 1); });
+  expect_all_wake(
+      1, [&] { queue.close(); }, [&] { EXPECT_EQ(queue.get(), 1); });
   EXPECT_EQ(queue.get(), std::nullopt);
 }
 
@@ -185,11 +172,14 @@ TEST(ring_queue, the_queue_with_a_lock_that_it_is_compared_with_is_right) {
   LockedQueue<int> queue(2);
   queue.put(1);
   queue.put(2);
-  wake([&] { queue.put(3); }, [&] { EXPECT_EQ(queue.get(), 1); });  // waits while it is full
+  expect_all_wake(
+      1, [&] { queue.put(3); }, [&] { EXPECT_EQ(queue.get(), 1); });  // waits while it is full
   EXPECT_EQ(queue.get(), 2);
   EXPECT_EQ(queue.get(), 3);
-  wake([&] { EXPECT_EQ(queue.get(), 4); }, [&] { queue.put(4); });  // waits while it is empty
-  wake([&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });
+  expect_all_wake(
+      1, [&] { EXPECT_EQ(queue.get(), 4); }, [&] { queue.put(4); });  // waits while it is empty
+  expect_all_wake(
+      4, [&] { EXPECT_EQ(queue.get(), std::nullopt); }, [&] { queue.close(); });
 }
 
 TEST(ring_queue, misuse_is_refused) {

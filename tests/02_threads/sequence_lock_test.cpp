@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "02_threads/counted_yields.hpp"
 #include "cookbook/affinity.hpp"
@@ -118,12 +119,14 @@ TEST(sequence_lock_class, a_reader_gets_what_was_written_last) {
   EXPECT_EQ(value.read(), (std::array<long, 2>{5, 6}));
 }
 
-/// Two readers look for values that are half written, or older than the one before, while a writer writes. It rests
-/// after each write, since a reader of a large value needs a while in which nothing is written.
+/// Readers (two, if there are processors for them and the writer) look for values that are half written, or older than
+/// the one before, while a writer writes. It rests after each write, since a reader of a large value needs a while in
+/// which nothing is written.
 template <std::size_t words>
-void read_while_written(int readings) {
+void read_while_written(int readings, int changes) {
   SequenceLock<words> value;
-  std::atomic<int> reading = 2;
+  const int readers = cookbook::allowed_processors() < 3 ? 1 : 2;
+  std::atomic<int> reading = readers;
   std::atomic<long> mixed = 0, older = 0;
   long last = 0;
   const auto write = [&] {
@@ -136,28 +139,35 @@ void read_while_written(int readings) {
   };
   const auto read = [&] {
     long newest = 0;
-    for (int i = 0; i < readings; ++i) {
+    // Also until so many changes were seen: else the readings might be done before the writer has begun.
+    const int wanted = cookbook::allowed_processors() < 2 ? 20 : changes;
+    for (int i = 0, seen = 0; i < readings || seen < wanted; ++i) {
       const auto copy = value.read();
       for (const long word : copy) mixed += word != copy[0];
       older += copy[0] < newest;
+      seen += copy[0] != newest;
       newest = copy[0];
     }
     --reading;
   };
-  { std::jthread writer(write), one(read), two(read); }
+  {
+    std::vector<std::jthread> threads;
+    threads.emplace_back(write);
+    for (int reader = 0; reader < readers; ++reader) threads.emplace_back(read);
+  }
   EXPECT_EQ(mixed, 0);
   EXPECT_EQ(older, 0);
   EXPECT_EQ(value.read()[words - 1], last);
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int readings = 5'000;
+constexpr int readings = 5'000, changes = 1'000;
 #else
-constexpr int readings = 50'000;
+constexpr int readings = 50'000, changes = 20'000;
 #endif
 
-TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_small_value) { read_while_written<3>(readings); }
+TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_small_value) { read_while_written<3>(readings, changes); }
 
-TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_large_value) { read_while_written<64>(readings / 50); }
+TEST(sequence_lock_class, no_reader_ever_gets_half_of_a_large_value) { read_while_written<64>(readings / 50, changes); }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "02_threads/shared_lock/guarded.hpp"
 #include "cookbook/affinity.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -47,6 +48,14 @@ TEST(shared_lock, no_reader_sees_half_a_transfer) {
   EXPECT_EQ(result.captures("^a total of (\\d+) accounts(?: +\\d+ us +[0-9.]+ x){2}$"),
             (std::vector<std::string>{"10", "1000", "20000"}))
       << result.text();
+}
+
+TEST(shared_lock, threads_that_wait_for_one_another_are_seen_to_sleep) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
+  EXPECT_TRUE(test_support::eventually([] {
+    const auto result = run("shared_lock", {"--operations", "20000"});
+    return result.lines_with("^a total of .* (0\\.[1-9]|[1-9]\\d*\\.\\d) x").size() > 0;
+  }));
 }
 
 TEST(shared_lock_guarded, readers_of_the_plain_mutex_come_in_one_at_a_time) {

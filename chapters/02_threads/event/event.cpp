@@ -6,7 +6,7 @@
 // are lost, and by a counter, which loses none.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/event/event.cpp common/cookbook/*.cpp -lfmt -pthread -o event
-// Run:     event [--signals N] [--pause-ms N]
+// Run:     event [--signals N] [--pause-ms N] [--busy-ms N]
 
 #include <atomic>
 #include <chrono>
@@ -20,9 +20,12 @@
 
 namespace {
 
-/// The naive form: the event is set and cleared for each signal. Returns how many signals were received. `stays_set`:
-/// whether the event is still set after the last pulse.
-int by_pulses(int signals, std::chrono::milliseconds pause, bool& stays_set) {
+using std::chrono::milliseconds;
+
+/// The naive form: the event is set and cleared for each signal. The sender pauses before each, and the receiver is
+/// busy after each. Returns how many signals were received. `stays_set`: whether the event is still set after the last
+/// pulse.
+int by_pulses(int signals, milliseconds pause, milliseconds busy, bool& stays_set) {
   Event event;
   std::atomic<bool> finished = false;
   int received = 0;
@@ -31,7 +34,7 @@ int by_pulses(int signals, std::chrono::milliseconds pause, bool& stays_set) {
       event.wait();
       if (finished) break;
       ++received;
-      std::this_thread::sleep_for(pause);  // is busy with what was signalled
+      std::this_thread::sleep_for(busy);  // works on what was signalled
     }
   });
   while (event.waiting() == 0) std::this_thread::yield();  // so that the first pulse is not lost
@@ -40,7 +43,7 @@ int by_pulses(int signals, std::chrono::milliseconds pause, bool& stays_set) {
     event.set();
     event.clear();
   }
-  stays_set = event.wait_for(std::chrono::milliseconds(0));
+  stays_set = event.wait_for(milliseconds(0));
   finished = true;
   event.set();
   receiver.join();
@@ -49,7 +52,7 @@ int by_pulses(int signals, std::chrono::milliseconds pause, bool& stays_set) {
 
 /// The right form: the sender counts the signals, and the receiver remembers how many it has seen. Signal i announces
 /// the number i + 1. Adds the numbers that the receiver has got to `sum`. Returns how many signals were received.
-int by_counter(int signals, std::chrono::milliseconds pause, long& sum) {
+int by_counter(int signals, milliseconds pause, milliseconds busy, long& sum) {
   std::vector<int> numbers(signals);
   std::atomic<int> sent = 0;
   int received = 0;
@@ -58,7 +61,7 @@ int by_counter(int signals, std::chrono::milliseconds pause, long& sum) {
       sent.wait(received);  // sleeps while `sent` is equal to `received`
       sum += numbers[received];
       ++received;
-      std::this_thread::sleep_for(pause);
+      std::this_thread::sleep_for(busy);
     }
   });
   for (int i = 0; i < signals; ++i) {
@@ -70,6 +73,9 @@ int by_counter(int signals, std::chrono::milliseconds pause, long& sum) {
   receiver.join();
   return received;
 }
+
+/// The signals that were received, as a percentage, rounded down: only if all were received, it is 100.
+int percent(int received, int signals) { return static_cast<int>(100L * received / signals); }
 
 /// Three threads wait for the event, then `signal` is called, and a fourth thread waits for up to 10 ms. How many went
 /// on.
@@ -85,19 +91,20 @@ int released_by(Event& event, void (*signal)(Event&)) {
   while (event.waiting() < 3) std::this_thread::yield();  // only for this demonstration: until all three wait
   signal(event);
   threads.clear();  // waits for the threads
-  std::jthread([&] { released += event.wait_for(std::chrono::milliseconds(10)); }).join();
+  std::jthread([&] { released += event.wait_for(milliseconds(10)); }).join();
   return released;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int signals = 100, pause_ms = 1;
+  int signals = 100, pause_ms = 1, busy_ms = 1;
   cookbook::Options options("Signal with an event, or count the signals");
   options.add("signals", signals, "signals to send", 1, 10'000);
-  options.add("pause-ms", pause_ms, "how long sender and receiver are busy between signals", 0, 1'000);
+  options.add("pause-ms", pause_ms, "how long the sender pauses before each signal", 0, 1'000);
+  options.add("busy-ms", busy_ms, "how long the receiver is busy after each signal", 0, 1'000);
   options.parse(argc, argv);
-  const std::chrono::milliseconds pause(pause_ms);
+  const milliseconds pause(pause_ms), busy(busy_ms);
 
   Event ready, pulsed;
   const int by_state = released_by(ready, [](Event& event) { event.set(); });
@@ -105,13 +112,16 @@ int main(int argc, char** argv) {
     event.set();
     event.clear();
   });
-  cookbook::println("3 threads wait, 1 comes later     set(): {} go on", by_state);
-  cookbook::println("                         set(), clear(): {} go on", by_pulse);
+  cookbook::println("3 threads wait, 1 comes later             set(): {} go on", by_state);
+  cookbook::println("                                 set(), clear(): {} go on", by_pulse);
   bool stays_set = true;
-  const int received = by_pulses(signals, pause, stays_set);
-  cookbook::println("{} signals while busy       pulses: {} received", signals, received);
+  const int by_pulse_received = by_pulses(signals, pause, busy, stays_set);
+  cookbook::println("{} signals to a busy receiver, by pulses: {} % received", signals,
+                    percent(by_pulse_received, signals));
   long sum = 0;
-  cookbook::println("                                counter: {} received", by_counter(signals, pause, sum));
+  const int by_counter_received = by_counter(signals, pause, busy, sum);
+  cookbook::println("{} signals to a busy receiver, by a counter: {} % received", signals,
+                    percent(by_counter_received, signals));
 
   cookbook::Checks checks;
   checks.equal("threads released by a state, by a pulse", std::vector{by_state, by_pulse}, {4, 3});

@@ -134,25 +134,26 @@ int main(int argc, char** argv) {
   options.add("rows", rows, "rows of the picture", 1, 500);
   options.parse(argc, argv);
 
-  Picture expected = new_picture(rows), in_phases = expected, unordered = expected;
+  Picture expected = new_picture(rows), in_phases = expected, unordered = expected, row_by_row = expected;
   for (int y = 1; y < rows; ++y) draw(expected[y - 1], expected[y], 0, expected[y].size());
   draw_in_phases(in_phases, threads);
   draw_part_after_part(unordered, threads);
+  draw_by_new_threads(row_by_row, threads);
 
   cookbook::println("{:<{}}   without waiting", "with a barrier", std::max(14, 2 * rows - 1));
   for (int y = 0; y < rows; ++y) cookbook::println("{:<14}   {}", in_phases[y], unordered[y]);
   cookbook::println("wrong cells: {} with a barrier, {} without waiting", wrong_cells(in_phases, expected),
                     wrong_cells(unordered, expected));
   const long counted = count_in_parts(in_phases, threads);
-  cookbook::println("a row of threads that wait at a barrier: {:.0f} us",
-                    microseconds_per_row(draw_in_phases, threads));
-  cookbook::println("a row of new threads:                    {:.0f} us",
+  cookbook::println("time per row, waiting at a barrier: {:.0f} us", microseconds_per_row(draw_in_phases, threads));
+  cookbook::println("time per row, with new threads:     {:.0f} us",
                     microseconds_per_row(draw_by_new_threads, threads));
 
   long expected_count = 0;
   for (const std::string& row : expected) expected_count += std::ranges::count(row, '#');
   cookbook::Checks checks;
-  checks.equal("wrong cells with a barrier", wrong_cells(in_phases, expected), 0);
+  checks.equal("wrong cells with a barrier, and with new threads for each row",
+               std::vector{wrong_cells(in_phases, expected), wrong_cells(row_by_row, expected)}, {0, 0});
   checks.equal("'#' that all threads counted", counted, expected_count);
   return checks.exit_code();
 }

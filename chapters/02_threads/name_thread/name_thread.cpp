@@ -1,8 +1,8 @@
 // Name a thread
 //
-// Three threads exist at the same time, and main reads what the system calls them, from a file in which
-// debuggers find it too. Without names all three are called like the program. With names they can be told apart, unless
-// the names are too long: then the system refuses them, and nobody notices who does not look.
+// Three threads exist at the same time, and main reads what the system calls them, from a file in which debuggers find
+// it too. Without names all three are called like the program. With names they can be told apart, unless the names are
+// too long: then the system refuses them by an error code, which is easily overlooked.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/name_thread/name_thread.cpp common/cookbook/*.cpp -lfmt -pthread -o name_thread
 // Run:     name_thread [--work-ms N]
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   cookbook::println("{:<26}{:<18}{:<18}{}", "started by", "thread 1", "thread 2", "thread 3");
   names_of_three("std::jthread", work, [](int, auto serve) { return std::jthread(serve); });
 
-  const std::vector<std::string> wanted = {"first_function", "second_function", "third_function"};
+  const std::vector<std::string> wanted = {"listener", "worker", "logger"};
   const std::vector<std::string> names = names_of_three(
       "start_thread with names", work, [&](int number, auto serve) { return start_thread(serve, wanted[number]); });
 
@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("names that the system has", names, wanted);
-  checks.equal("threads whose 17 characters it refused", std::count(errors.begin(), errors.end(), ERANGE), 3);
-  checks.equal("what it says of them", std::string(std::strerror(errors[0])), "Numerical result out of range");
+  checks.equal("threads whose names of 17 characters were refused", std::count(errors.begin(), errors.end(), ERANGE),
+               3);
+  checks.equal("the error that they got", std::string(std::strerror(errors[0])), "Numerical result out of range");
   return checks.exit_code();
 }

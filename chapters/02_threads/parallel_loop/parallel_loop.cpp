@@ -38,7 +38,7 @@ long by_one_thread(const std::vector<Point>& points, int) {
 /// How many pairs each thread compares if all threads get equal shares of the iterations.
 std::vector<long> compared_in_equal_shares(const std::vector<Point>& points, int threads) {
   const int count = static_cast<int>(points.size());
-  std::vector<long> compared(threads);  // each thread has its own element; nobody measures the time of this loop
+  std::vector<long> compared(threads);  // each thread writes to an element of its own
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int i = 0; i < count; ++i) compared[omp_get_thread_num()] += count - 1 - i;
   return compared;

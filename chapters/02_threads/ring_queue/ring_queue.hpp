@@ -73,11 +73,11 @@ class RingQueue {
     set(slot.turn, filled_for(n));
   }
 
-  /// Returns when the turn is `mine`. Looks for 5 us, since the turn often comes at once, and then sleeps.
+  /// Returns when the turn is `mine`. Spins for 5 us, since the turn often comes at once, and then sleeps.
   static void wait_for(const Turn& turn, std::uint32_t mine) {
     if (turn == mine) return;
-    const auto end_of_looking = Clock::now() + std::chrono::microseconds(5);
-    while (Clock::now() < end_of_looking) {
+    const auto end_of_spinning = Clock::now() + std::chrono::microseconds(5);
+    while (Clock::now() < end_of_spinning) {
       if (turn == mine) return;
     }
     for (std::uint32_t seen = turn; seen != mine; seen = turn) turn.wait(seen);  // sleeps until the turn is not `seen`

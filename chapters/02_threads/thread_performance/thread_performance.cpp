@@ -3,8 +3,8 @@
 // When do threads pay? Four functions are called eight times, one call after another, and then once in each of eight
 // threads: an empty function, one that computes, one that reads a file, and one that fetches web pages. The program
 // prints how long both took, and how many times as fast the threads were. The empty function loses, since to start a
-// thread takes time; the one that computes gains as many times as there are processors; the one that waits for web
-// pages gains on any machine.
+// thread takes time; the one that computes gains as many times as there are processors, at most; the one that waits for
+// web pages gains on any machine.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_performance/thread_performance.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_performance
 // Run:     thread_performance [--calls N]

@@ -1,0 +1,61 @@
+// Tests an Event that a learner has written.
+
+#include "event_class.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using judge::expect;
+using judge::within_two_seconds;
+
+namespace {
+
+void the_flag() {
+  Event event;
+  expect(!event.wait_for(1ms), "wait_for() says that the event came, and nobody has set it.");
+  event.set();
+  event.wait();
+  event.wait();  // it stays set
+  expect(event.wait_for(1ms), "wait_for() does not see that the flag is set.");
+  event.clear();
+  expect(!event.wait_for(1ms), "After clear() the flag is still set.");
+}
+
+void all_that_wait_are_released() {
+  for (int round = 0; round < 50; ++round) {
+    Event event;
+    std::atomic<int> released = 0;
+    std::atomic<pid_t> id = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        id = gettid();
+        event.wait();
+        ++released;
+      });
+    }
+    expect(within_two_seconds([&] { return event.waiting() == 3; }), "waiting() does not say how many threads wait.");
+    if (round == 0) expect(judge::sleeps(id), "A thread keeps its processor busy while it waits.");
+    expect(released == 0, "wait() does not wait.");
+    event.set();
+    event.clear();  // at once
+    expect(within_two_seconds([&] { return released == 3; }),
+           "A thread that waited when set() was called goes on waiting, since clear() was called at once.");
+    expect(event.waiting() == 0, "waiting() counts threads that have gone on.");
+    expect(!event.wait_for(1ms), "A set() of before releases a thread that has come after clear().");
+  }
+}
+
+}  // namespace
+
+int main() {
+  the_flag();
+  all_that_wait_are_released();
+  std::puts("the event releases all that wait for it");
+}

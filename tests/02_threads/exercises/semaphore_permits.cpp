@@ -1,0 +1,87 @@
+// Tests a Semaphore that a learner has written.
+
+#include "semaphore_class.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <latch>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using judge::expect;
+using judge::within_two_seconds;
+
+namespace {
+
+void permits_are_counted() {
+  Semaphore two(2);
+  expect(two.try_acquire() && two.try_acquire(), "try_acquire() refuses although there is a permit.");
+  expect(!two.try_acquire(), "try_acquire() takes a permit that does not exist.");
+  two.release();
+  two.acquire();
+  expect(!two.try_acquire(), "acquire() or release() counts wrongly.");
+}
+
+void a_thread_waits() {
+  Semaphore none(0);
+  std::atomic<pid_t> id = 0;
+  std::atomic<int> through = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      id = gettid();
+      none.acquire();
+      ++through;
+    });
+  }
+  while (id == 0) std::this_thread::sleep_for(1ms);
+  const bool asleep = judge::sleeps(id);
+  expect(through == 0, "acquire() does not wait although there is no permit.");
+  expect(asleep, "acquire() keeps its processor busy while it waits.");
+  none.release();
+  expect(within_two_seconds([&] { return through == 1; }), "A thread that waits is not woken by release().");
+  std::this_thread::sleep_for(20ms);
+  expect(through == 1, "One permit has let two threads in.");
+  none.release();
+  expect(within_two_seconds([&] { return through == 2; }), "The second thread that waits is not woken by release().");
+}
+
+void never_too_many(int permits) {
+  Semaphore semaphore(permits);
+  std::atomic<int> inside = 0;
+  {
+    std::latch all_are_there(4);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        all_are_there.arrive_and_wait();
+        for (int round = 0; round < 20'000; ++round) {
+          if (i % 2 == 0) {
+            while (!semaphore.try_acquire()) std::this_thread::yield();
+          } else {
+            semaphore.acquire();
+          }
+          expect(++inside <= permits, "More threads are inside than there are permits.");
+          --inside;
+          semaphore.release();
+        }
+      });
+    }
+  }
+  for (int i = 0; i < permits; ++i) expect(semaphore.try_acquire(), "Permits have got lost.");
+  expect(!semaphore.try_acquire(), "There are more permits than in the beginning.");
+}
+
+}  // namespace
+
+int main() {
+  permits_are_counted();
+  a_thread_waits();
+  never_too_many(1);
+  never_too_many(3);
+  std::puts("all permits are where they belong");
+}
