@@ -2,10 +2,12 @@
 
 #include "03_processes/background_process/daemon.hpp"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <chrono>
+#include <stdexcept>
 
 #include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
@@ -120,6 +122,28 @@ TEST(background_process_end_with_parent, ends_a_child_that_asks_too_late) {
     _exit(7);
   };
   EXPECT_THAT(exit_codes_of_main_and_child(start, SIGKILL), ElementsAre(-SIGKILL, -SIGTERM));
+}
+
+pid_t parent_that_has_to_end = 0;
+
+TEST(background_process_start_daemon, ends_a_daemon_whose_parent_ended_right_after_the_fork) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const Shared<pid_t> daemon;
+  const pid_t main_program = cookbook::start_child([&] {
+    // This handler runs in the daemon before fork returns there.
+    pthread_atfork(nullptr, nullptr, [] {
+      while (getppid() == parent_that_has_to_end) usleep(1000);
+    });
+    parent_that_has_to_end = getpid();
+    *daemon = start_daemon([] { _exit(7); });
+  });
+  EXPECT_EQ(cookbook::exit_code_of(main_program), 0);
+  EXPECT_EQ(cookbook::exit_code_of(*daemon), -SIGTERM);
+}
+
+TEST(background_process_start_daemon, an_exception_ends_the_daemon) {
+  EXPECT_EQ(cookbook::exit_code_of(start_daemon([] { throw std::runtime_error("must not leave the daemon"); })),
+            -SIGABRT);
 }
 
 TEST(background_process, killed_or_interrupted_it_leaves_nothing_behind) {

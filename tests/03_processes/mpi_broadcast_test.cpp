@@ -110,7 +110,8 @@ void expect_two_broadcasts(Broadcast broadcast, int rounds, int root, int rank, 
   EXPECT_EQ(rounds_of_first, rounds) << "root " << root << " of " << ranks;
 }
 
-/// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on.
+/// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on. In a group the
+/// ranks are counted backwards, so that a rank's number there is not the one in MPI_COMM_WORLD.
 TEST(mpi_broadcast_by_hand, reaches_all_ranks_with_one_message_each_by_the_tree_in_the_fewest_rounds) {
   if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
     const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=mpi_broadcast_by_hand.*"},
@@ -123,12 +124,12 @@ TEST(mpi_broadcast_by_hand, reaches_all_ranks_with_one_message_each_by_the_tree_
   const int rank = world.rank();
   for (int ranks = 1; ranks <= world.size(); ++ranks) {
     MPI_Comm comm;
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, -rank, &comm));
     if (comm == MPI_COMM_NULL) continue;
     for (int root = 0; root < ranks; ++root) {
       const int doublings = std::bit_width(static_cast<unsigned>(ranks - 1));
-      expect_two_broadcasts(broadcast_by_tree, doublings, root, rank, ranks, comm);
-      expect_two_broadcasts(broadcast_one_by_one, ranks - 1, root, rank, ranks, comm);
+      expect_two_broadcasts(broadcast_by_tree, doublings, root, ranks - 1 - rank, ranks, comm);
+      expect_two_broadcasts(broadcast_one_by_one, ranks - 1, root, ranks - 1 - rank, ranks, comm);
     }
     MPI_CHECK(MPI_Comm_free(&comm));
   }

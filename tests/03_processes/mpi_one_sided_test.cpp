@@ -61,6 +61,23 @@ double longest(const test_support::Result& result, const std::string& form) {
   return longest;
 }
 
+/// No clock is compared with another: a task sleeps for 40 us times its number, so its rank cannot be done earlier.
+TEST(mpi_one_sided, no_rank_is_done_sooner_than_its_tasks_take) {
+  const auto result = run_ranks(4, "mpi_one_sided", {"--tasks", "64"});
+  const auto blocks = result.captures("tasks as a block in (\\d+\\.\\d) ms");
+  const auto by_counter = result.captures("tasks by the counter in (\\d+\\.\\d) ms");
+  ASSERT_EQ(blocks.size(), 4U) << result.text();
+  ASSERT_EQ(by_counter.size(), 4U) << result.text();
+  double all = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    const int first = 16 * rank, sum = 16 * first + 15 * 16 / 2;  // first + (first + 1) + ... + (first + 15)
+    const auto i = static_cast<std::size_t>(rank);
+    EXPECT_GE(std::stod(blocks[i]), 0.04 * sum - 0.1) << result.text();
+    all += std::stod(by_counter[i]);
+  }
+  EXPECT_GE(all, 0.04 * 63 * 64 / 2 - 0.4) << result.text();
+}
+
 TEST(mpi_one_sided_timing, the_counter_ends_before_the_longest_block) {
   double best = 1;  // of five runs, since another program may take a core for a while
   for (int i = 0; i < 5; ++i) {

@@ -13,7 +13,7 @@ using test_support::run;
 using testing::ElementsAre;
 
 TEST(process_pipe, prints_the_ten_squares_in_order_and_who_has_seen_the_end) {
-  const auto result = run("process_pipe");
+  const auto result = run("process_pipe", {}, {.descriptors_left = 1});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("the squares of the first row: 0 1 4 9 16 25 36 49 64 81")) << result.text();
   const std::string ms = " +\\d+\\.\\d ms +";
@@ -28,7 +28,7 @@ TEST(process_pipe, prints_the_ten_squares_in_order_and_who_has_seen_the_end) {
 }
 
 TEST(process_pipe, without_numbers_there_is_only_the_end) {
-  const auto result = run("process_pipe", {"--items", "0"});
+  const auto result = run("process_pipe", {"--items", "0"}, {.descriptors_left = 1});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_THAT(result.captures("^all other ends are closed +(\\d+) +after"), ElementsAre("0"));
 }

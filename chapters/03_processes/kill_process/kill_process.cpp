@@ -1,8 +1,9 @@
 // Kill a process
 //
-// Three children that would work for a minute are stopped: each gets the signal SIGTERM, which asks it to end, and
-// SIGKILL if it has not ended after a time limit. One does not handle SIGTERM, one handles it and cleans up, and one
-// ignores it. The program prints how long each took to end, its exit code, and whether it could clean up.
+// A child gets the signal SIGTERM, and may still be alive right after it. Three more, which would work for a minute,
+// are stopped: each gets SIGTERM, which asks it to end, and SIGKILL if it has not ended after a time limit. One does
+// not handle SIGTERM, one handles it and cleans up, and one ignores it. The program prints how long each took to end,
+// its exit code, and whether it could clean up.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/kill_process/kill_process.cpp common/cookbook/*.cpp -lfmt -o kill_process
 // Run:     kill_process [--grace-ms N]
@@ -77,7 +78,7 @@ int main(int argc, char** argv) {
   const Worker first(do_not_handle);
   const bool before = is_alive(first.child);
   check(kill(first.child, SIGTERM), "kill");  // sends the signal, and does not wait for what comes of it
-  cookbook::println("alive before the signal {}, right after it {}", before, is_alive(first.child));
+  cookbook::println("alive before the signal: {}, right after it: {}", before, is_alive(first.child));
   const int code = cookbook::exit_code_of(first.child);
 
   cookbook::println("a child that ...         time limit   ends after   exit code   cleans up");

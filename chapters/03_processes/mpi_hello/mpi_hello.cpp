@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));  // how many are we?
   cookbook::println("hello world from process {} of {}", rank, ranks);
 
-  const double mine = area(intervals, rank, ranks);  // every ranks-th rectangle
+  const double mine = area(intervals, rank, ranks);  // rectangles rank, rank + ranks, ...
   double pi = 0;
   MPI_CHECK(MPI_Reduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));  // rank 0 gets the sum
 

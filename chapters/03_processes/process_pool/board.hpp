@@ -13,7 +13,8 @@ struct Board {
 
 /// A worker: takes tasks and gives back results until no more tasks will come.
 inline void work(Board& board) {
-  for (Chunk chunk = board.tasks.get(); chunk.function != nullptr; chunk = board.tasks.get()) {
+  Chunk chunk;
+  for (board.tasks.get(chunk); chunk.function != nullptr; board.tasks.get(chunk)) {
     try {
       for (long& value : std::span(chunk.values, chunk.count)) value = chunk.function(value);
     } catch (const std::exception& error) {

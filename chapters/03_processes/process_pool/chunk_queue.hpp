@@ -4,6 +4,7 @@
 #include <boost/interprocess/sync/interprocess_mutex.hpp>
 #include <boost/interprocess/sync/interprocess_semaphore.hpp>
 #include <cstddef>
+#include <cstring>
 #include <mutex>
 
 struct Job;  // one call of the pool; known to the caller alone
@@ -20,6 +21,11 @@ struct Chunk {
   long values[room];  ///< arguments, then results
 };
 
+/// Copies a chunk, but not the places of it that are not in use: most chunks are small.
+inline void copy(const Chunk& from, Chunk& to) {
+  std::memcpy(&to, &from, offsetof(Chunk, values) + from.count * sizeof(long));
+}
+
 /// A queue in shared memory. put() waits while it is full, get() while it is empty: two semaphores count the free
 /// places and the filled ones.
 class ChunkQueue {
@@ -28,17 +34,17 @@ class ChunkQueue {
     free_.wait();
     {
       const std::scoped_lock lock(mutex_);
-      chunks_[puts_++ % capacity] = chunk;
+      copy(chunk, chunks_[puts_++ % capacity]);
     }
     filled_.post();
   }
-  Chunk get() {
+  void get(Chunk& chunk) {
     filled_.wait();
-    std::unique_lock lock(mutex_);
-    const Chunk chunk = chunks_[gets_++ % capacity];
-    lock.unlock();
+    {
+      const std::scoped_lock lock(mutex_);
+      copy(chunks_[gets_++ % capacity], chunk);
+    }
     free_.post();
-    return chunk;
   }
 
  private:

@@ -81,18 +81,19 @@ class ProcessPool {
     const std::size_t tasks = arguments.size();
     auto job = std::make_unique<Job>(Job{std::vector<long>(tasks), tasks, {}, std::move(deliver)});
     Job* const all = job.release();  // now in the hands of the collector, which deletes it
-    std::size_t first = 0;
+    Chunk next = {function, all, 0, 0, false, "", {}};
     do {  // no arguments are one chunk without tasks: the callback runs in the collector's thread all the same
-      Chunk next = {function, all, first, std::min({chunk, tasks - first, Chunk::room}), false, "", {}};
-      std::copy_n(arguments.begin() + static_cast<std::ptrdiff_t>(first), next.count, next.values);
-      first += next.count;
+      next.count = std::min({chunk, tasks - next.first, Chunk::room});
+      std::copy_n(arguments.begin() + static_cast<std::ptrdiff_t>(next.first), next.count, next.values);
       board_->tasks.put(next);
-    } while (first < tasks);
+      next.first += next.count;
+    } while (next.first < tasks);
   }
 
   /// The thread that collects the results: each chunk knows where in which job it belongs.
   void collect() {
-    for (Chunk chunk = board_->results.get(); chunk.job != nullptr; chunk = board_->results.get()) {
+    Chunk chunk;
+    for (board_->results.get(chunk); chunk.job != nullptr; board_->results.get(chunk)) {
       Job& job = *chunk.job;
       std::copy_n(chunk.values, chunk.count, job.results.begin() + static_cast<std::ptrdiff_t>(chunk.first));
       if (chunk.failed) job.error = chunk.error;
