@@ -2,10 +2,15 @@
 
 #include <atomic>
 #include <boost/asio.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -38,6 +43,26 @@ TEST(executors, the_books_jobs_add_up) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line(results_for(10'000'000))) << result.text();
   EXPECT_TRUE(result.has_line("ok    ways with other results: 0")) << result.text();
+}
+
+/// How many threads a program has now.
+long threads_of(pid_t program) {
+  std::error_code gone;
+  return std::distance(std::filesystem::directory_iterator("/proc/" + std::to_string(program) + "/task", gone), {});
+}
+
+/// How many child processes it has now.
+long children_of(pid_t program) {
+  const std::string id = std::to_string(program);
+  std::ifstream list("/proc/" + id + "/task/" + id + "/children");
+  return std::distance(std::istream_iterator<pid_t>(list), {});
+}
+
+TEST(executors, each_pool_has_as_many_workers_as_it_was_told) {
+  test_support::Process program("executors", {"--workers", "6", "--steps", "50000000"});
+  EXPECT_TRUE(test_support::eventually([&] { return children_of(program.pid()) == 6; }));
+  EXPECT_TRUE(test_support::eventually([&] { return threads_of(program.pid()) >= 7; }));  // with that of main()
+  EXPECT_EQ(program.wait().exit_code, 0);
 }
 
 TEST(executors, no_workers_are_refused) {

@@ -82,6 +82,30 @@ void no_task_waits_behind_a_long_one_while_a_worker_is_idle() {
   });
 }
 
+/// All tasks are in the queue before a worker takes one of them: then a worker that took several at a time would keep
+/// short ones behind the long one.
+template <typename Pool>
+void short_tasks_that_are_posted_behind_a_long_one_do_not_wait_for_it() {
+  with_watchdog([] {
+    Pool pool(2);
+    std::latch both_are_busy(2), all_are_posted(1), short_ones(9);
+    std::promise<void> end;
+    const std::shared_future<void> ended = end.get_future();
+    for (int i = 0; i < 2; ++i) {
+      pool.post([&] {
+        both_are_busy.count_down();
+        all_are_posted.wait();
+      });
+    }
+    both_are_busy.wait();
+    pool.post([ended] { ended.wait(); });
+    for (int i = 0; i < 9; ++i) pool.post([&] { short_ones.count_down(); });
+    all_are_posted.count_down();
+    short_ones.wait();
+    end.set_value();
+  });
+}
+
 template <typename Pool>
 void one_worker_runs_the_tasks_in_the_order_of_posting() {
   std::vector<int> order, expected;

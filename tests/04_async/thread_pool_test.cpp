@@ -26,6 +26,7 @@ TEST(thread_pool, the_program_holds_for_any_number_of_workers_and_tasks) {
       ASSERT_EQ(result.exit_code, 0) << result.text();
       const std::string sum = std::to_string(tasks * (tasks + 1) * (2 * tasks + 1) / 6);
       EXPECT_TRUE(result.has_line("ok    sum of the squares: [" + sum + ", " + sum + "]")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    threads of the first form: " + std::to_string(tasks))) << result.text();
       EXPECT_TRUE(result.has_line("ok    exception that came out of the future: no such number")) << result.text();
       EXPECT_TRUE(result.has_line("ok    tasks run before the pool was gone: 1000")) << result.text();
     }
@@ -72,6 +73,10 @@ TEST(thread_pool_class, each_of_several_tasks_wakes_one_more_worker) {
 
 TEST(thread_pool_class, no_task_waits_behind_a_long_one_while_a_worker_is_idle) {
   pools::no_task_waits_behind_a_long_one_while_a_worker_is_idle<ThreadPool>();
+}
+
+TEST(thread_pool_class, short_tasks_that_are_posted_behind_a_long_one_do_not_wait_for_it) {
+  pools::short_tasks_that_are_posted_behind_a_long_one_do_not_wait_for_it<ThreadPool>();
 }
 
 TEST(thread_pool_class, one_worker_runs_the_tasks_in_the_order_of_posting) {

@@ -2,8 +2,9 @@
 //
 // Two coroutines compute, sleep, and put their results into futures. First a coroutine asks for the two results in the
 // order in which the futures were made: a result that is there already has to wait for the other one. Then a callback
-// on each future takes its result as soon as it is there. The program prints when each result was taken, and then how a
-// future delivers an error and a cancellation. std::future has no callbacks, so future.hpp has one for an event loop.
+// on each future takes its result as soon as it is there. The program prints when each result was there and when it was
+// taken, and then how a future delivers an error and a cancellation. std::future has no callbacks, so future.hpp has
+// one for an event loop.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/04_async chapters/04_async/async_futures/async_futures.cpp common/cookbook/*.cpp -lfmt -pthread -o async_futures
 // Run:     async_futures [--sum N] [--factorial N] [--second-ms N]
@@ -30,14 +31,14 @@ asio::awaitable<void> sum(LoopTime& time, double delay, long n, Text future) {
   long total = 0;
   for (long i = 1; i <= n; ++i) total += i;
   co_await time.sleep(delay);
-  future.set_result(fmt::format("first coroutine (sum of N integers) result = {}", total));
+  future.set_result(fmt::format("the sum of 1 to {} is {}, there since {} s", n, total, time.now()));
 }
 
 asio::awaitable<void> factorial(LoopTime& time, double delay, long n, Text future) {
   long product = 1;
   for (long i = 2; i <= n; ++i) product *= i;
   co_await time.sleep(delay);
-  future.set_result(fmt::format("second coroutine (factorial) result = {}", product));
+  future.set_result(fmt::format("the factorial of {} is {}, there since {} s", n, product, time.now()));
 }
 
 /// What becomes of an exception that ends a coroutine: it leaves the loop's run(). (asio::detached would drop it.)
@@ -58,7 +59,7 @@ std::vector<double> run_both(const Numbers& numbers, double first_delay, double 
   std::vector<double> taken_at;
   const auto take = [&](const std::string& result) {
     taken_at.push_back(time.now());
-    cookbook::println("{:>4} s: {}", time.now(), result);
+    cookbook::println("   taken at {} s: {}", time.now(), result);
   };
   const auto ask_in_order = [&]() -> asio::awaitable<void> {
     take(co_await first.wait());
@@ -115,12 +116,9 @@ int main(int argc, char** argv) {
   const std::vector<double> in_order = run_both(numbers, 4, 3, false);
   cookbook::println("delays of 4 s and 3 s, a callback on each");
   const std::vector<double> on_completion = run_both(numbers, 4, 3, true);
-  cookbook::println("delays of 3 s and 4 s, a callback on each");
-  const std::vector<double> swapped = run_both(numbers, 3, 4, true);
 
   cookbook::Checks checks;
-  checks.equal("seconds at which results were taken", std::vector{in_order, on_completion, swapped},
-               {{4, 4}, {3, 4}, {3, 4}});
+  checks.equal("seconds at which results were taken", std::vector{in_order, on_completion}, {{4, 4}, {3, 4}});
   checks.equal("a coroutine that waited has caught", errors_heard(), {"no such file", "the future was cancelled"});
   return checks.exit_code();
 }

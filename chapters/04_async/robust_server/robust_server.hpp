@@ -91,7 +91,7 @@ class RobustServer {
   }
 
   /// Ends the stream, and waits until the client has ended its own. To close at once, with something unread, would
-  /// reset the connection, and the client could lose what it has not read yet.
+  /// reset the connection, and what the system has not sent yet would be lost.
   static asio::awaitable<void> say_farewell(tcp::socket& socket) {
     std::array<char, 4096> unwanted;
     error_code ended;

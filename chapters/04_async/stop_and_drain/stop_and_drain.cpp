@@ -32,7 +32,7 @@ namespace {
 using cookbook::println;
 
 struct Settings {
-  int orders = 20, workers = 3, order_ms = 20;
+  int orders = 20, workers = 3, order_ms = 150;
 };
 
 /// Takes one order after another until the queue is closed. An order that was begun is finished.

@@ -28,13 +28,16 @@ class Table {
   int block_rows(int size) const { return (static_cast<int>(down_.size()) + size - 1) / size; }
   int block_columns(int size) const { return (static_cast<int>(across_.size()) + size - 1) / size; }
 
-  /// Fills a block. The block above and the one to the left have to be full.
-  void fill_block(int block_row, int block_column, int size) {
+  /// Fills a block. The block above and the one to the left have to be full. (It is not inlined, so that all forms run
+  /// the same machine code: inlined, this loop takes half as long again in one form as in another.)
+  [[gnu::noinline]] void fill_block(int block_row, int block_column, int size) {
     const int bottom = std::min((block_row + 1) * size, static_cast<int>(down_.size()));
     const int right = std::min((block_column + 1) * size, static_cast<int>(across_.size()));
     for (int i = block_row * size; i < bottom; ++i) {
+      const std::vector<int>& above = cells[i];
+      std::vector<int>& here = cells[i + 1];
       for (int j = block_column * size; j < right; ++j) {
-        cells[i + 1][j + 1] = down_[i] == across_[j] ? cells[i][j] + 1 : std::max(cells[i][j + 1], cells[i + 1][j]);
+        here[j + 1] = down_[i] == across_[j] ? above[j] + 1 : std::max(above[j + 1], here[j]);
       }
     }
   }

@@ -23,7 +23,7 @@ class Job {
   bool read(Text& text) {
     if (read_ == texts_) return false;
     max_in_flight = std::max(max_in_flight, ++in_flight);
-    text = {read_++, std::string(200, ' '), 0};
+    text = {read_++, std::string(500, ' '), 0};
     for (char& letter : text.letters) letter = "ACGT"[random_() % 4];
     return true;
   }

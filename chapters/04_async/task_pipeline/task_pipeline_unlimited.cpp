@@ -17,7 +17,7 @@
 #include "job.hpp"
 
 int main() {
-  Job job(10'000);
+  Job job(2'000);
   tbb::flow::graph graph;
   tbb::flow::function_node<std::shared_ptr<Text>> count_and_write(graph, tbb::flow::serial, [&](const auto& text) {
     Job::count(*text);

@@ -142,6 +142,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> journal_of_the_cancelled = journal;
   rows.push_back(row("A is refused at 2 ms, by ||", first_success(limit, fetch("A", 2 * unit, true))));
   rows.push_back(row("A is refused at 2 ms, within", within(limit, fetch("A", 2 * unit, true))));
+  cookbook::println("in the third row, in this order:");
   for (const std::string& line : journal_of_the_cancelled) cookbook::println("      {}", line);
 
   std::vector<std::string> got;

@@ -40,6 +40,7 @@ struct Load {
 };
 
 /// So many connections: a message of 64 bytes goes out on each of them, and then all answers are read; again and again.
+/// Each message differs from all others.
 /// Ends the connections. Returns how long the messages took, and how many answers were right.
 inline Load exchange(unsigned short port, int clients, int messages) {
   std::vector<int> sockets;
@@ -57,9 +58,15 @@ inline Load exchange(unsigned short port, int clients, int messages) {
   std::string message(64, ' '), answer(64, ' ');
   const cookbook::Stopwatch watch;
   for (int i = 0; i < messages; ++i) {
-    message.replace(0, 8, std::to_string(10'000'000 + i));
-    for (const int one : sockets) check(send(one, message.data(), message.size(), MSG_NOSIGNAL), "send");
+    const auto make_message = [&](int socket) {
+      message.replace(0, 8, std::to_string(10'000'000 + i)).replace(8, 4, std::to_string(1'000 + socket));
+    };
     for (const int one : sockets) {
+      make_message(one);
+      check(send(one, message.data(), message.size(), MSG_NOSIGNAL), "send");
+    }
+    for (const int one : sockets) {
+      make_message(one);
       right_answers += check(recv(one, answer.data(), answer.size(), MSG_WAITALL), "recv") == 64 && answer == message;
     }
   }
