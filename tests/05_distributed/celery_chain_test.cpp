@@ -13,6 +13,7 @@
 #include "05_distributed/celery_chain/worker.hpp"
 #include "broker.hpp"
 #include "celery/acknowledgements.hpp"
+#include "celery/client.hpp"
 #include "celery/random_tasks.hpp"
 #include "celery/tasks.hpp"
 #include "cookbook/process.hpp"
@@ -163,6 +164,18 @@ TEST(celery_chain, clients_in_python_get_what_they_would_get_from_a_worker_of_py
                   "expired REVOKED: celery.exceptions.TaskRevokedError: expired", "long SUCCESS: 100"))
       << client.text();
   EXPECT_EQ(worker.wait(0ms), std::nullopt) << "the worker has ended";
+}
+
+TEST(celery_chain, a_task_that_is_held_for_later_keeps_no_other_waiting) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  cookbook::ChildProcess worker([&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::ChainWorker(broker.url(), registry).run(1'000'000);
+  });
+  celery::Client client(broker.url());
+  for (int i = 0; i < 3; ++i) client.apply_async("app.add", {5, 5}, {}, {.countdown = 3600});
+  EXPECT_EQ(outcome(client.delay("app.add", 1, 2)), "3");
 }
 
 TEST(celery_chain, survives_random_messages) {

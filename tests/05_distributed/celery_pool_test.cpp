@@ -3,9 +3,12 @@
 
 #include "celery/pool.hpp"
 
+#include <sys/syscall.h>
 #include <sys/time.h>
 
+#include <atomic>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 
 #include "05_distributed/celery_pool/worker.hpp"
@@ -15,6 +18,16 @@
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+
+/// Seconds by which somebody has set the clock of the day forward, for this process.
+std::atomic<long> clock_set_by = 0;
+
+/// Instead of the C library's, which std::chrono uses.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += clock_set_by;
+  return result;
+}
 
 namespace {
 
@@ -130,6 +143,19 @@ TEST(celery_pool, a_time_limit_is_kept_to_the_millisecond_and_not_by_the_time_of
   EXPECT_LE(waits, 5);
   EXPECT_EQ(std::get<celery::Result>(done[0].outcome).traceback, "TimeLimitExceeded: 0.25");
   EXPECT_GE(done[0].seconds, 0.25);
+
+  // Somebody sets the clock back by an hour, and then forward by a day.
+  for (const long seconds : {-3600, 86'400}) {
+    pool.execute(*pool.idle(), {{}, {.name = "nap", .id = "2", .args = {seconds < 0 ? 60 : 0.05}, .time_limit = 1}});
+    const celery::Time before = celery::now();
+    clock_set_by = seconds;
+    EXPECT_GT(std::chrono::abs(celery::now() - before), 1000s) << "the clock of the day has another time";
+    for (done.clear(); done.empty();) done = pool.wait(-1, 60s);
+    clock_set_by = 0;
+    const auto& result = std::get<celery::Result>(done[0].outcome);
+    EXPECT_EQ(result.status + result.traceback, seconds < 0 ? "FAILURETimeLimitExceeded: 1" : "SUCCESS");
+    EXPECT_LT(done[0].seconds, 30);
+  }
 }
 
 TEST(celery_pool, a_process_that_is_killed_after_its_answer_takes_no_more_tasks) {
@@ -211,6 +237,27 @@ TEST(celery_pool, each_end_of_a_task_reaches_the_client_and_costs_at_most_its_pr
   expect_line("nap\\(60\\), revoked", "TaskRevokedError: terminated", "is replaced");
   expect_line("nap\\(0.3\\), worker lost", "\"awake\"", "is replaced");
   EXPECT_EQ(result.leaked_processes, 0);
+}
+
+TEST(celery_pool, a_task_that_waits_can_be_revoked_too) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  cookbook::ChildProcess worker([&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::PoolWorker(broker.url(), registry, 1).run();
+  });
+  celery::Client client(broker.url());
+  celery::Client::Handle runs = client.delay("app.nap", 3600);
+  ASSERT_TRUE(test_support::eventually([&] { return runs.state() == "STARTED"; }));
+  const celery::Client::Handle waits = client.delay("app.add", 5, 5), other = client.delay("app.add", 1, 2);
+  amqp::Connection watching(broker.url());
+  ASSERT_TRUE(test_support::eventually([&] { return watching.waiting("celery") == 0; }));
+  client.revoke(waits);
+  EXPECT_EQ(outcome(waits), "TaskRevokedError: revoked");
+  EXPECT_EQ(runs.state(), "STARTED");
+  client.revoke(runs);
+  EXPECT_EQ(outcome(runs), "TaskRevokedError: terminated");
+  EXPECT_EQ(outcome(other), "3");
 }
 
 TEST(celery_pool, survives_random_messages) {

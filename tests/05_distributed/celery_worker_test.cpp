@@ -1,10 +1,13 @@
 // The protocol: times, numbers, arguments; and the worker beside a client in Python and messages that are no tasks.
 // Catalogue: 5.C3, 5.2. (celery_monitor_test has more: the client beside Python's worker, and all that it can be told.)
 
+#include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "05_distributed/celery_worker/worker.hpp"
@@ -14,6 +17,53 @@
 #include "cookbook/process.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+
+namespace {
+
+bool exit_if_acknowledged_too_early = false;
+std::set<std::uint64_t> unconfirmed;  // numbers of the messages that this process has published on its one channel
+std::uint64_t published = 0;
+
+template <typename Function>
+Function* library_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// These stand before librabbitmq's own: a worker that acknowledges a task while the broker has not confirmed all
+// results ends with exit code 99.
+extern "C" {
+
+int amqp_basic_publish(amqp_connection_state_t state, amqp_channel_t channel, amqp_bytes_t exchange, amqp_bytes_t key,
+                       amqp_boolean_t mandatory, amqp_boolean_t immediate, const amqp_basic_properties_t* properties,
+                       amqp_bytes_t body) {
+  if (exit_if_acknowledged_too_early) unconfirmed.insert(++published);
+  return library_function<decltype(amqp_basic_publish)>("amqp_basic_publish")(state, channel, exchange, key, mandatory,
+                                                                              immediate, properties, body);
+}
+
+int amqp_simple_wait_frame_noblock(amqp_connection_state_t state, amqp_frame_t* frame, const timeval* timeout) {
+  const int status = library_function<decltype(amqp_simple_wait_frame_noblock)>("amqp_simple_wait_frame_noblock")(
+      state, frame, timeout);
+  if (status == AMQP_STATUS_OK && frame->frame_type == AMQP_FRAME_METHOD &&
+      frame->payload.method.id == AMQP_BASIC_ACK_METHOD) {
+    const auto& confirmed = *static_cast<amqp_basic_ack_t*>(frame->payload.method.decoded);
+    if (confirmed.multiple) {
+      unconfirmed.erase(unconfirmed.begin(), unconfirmed.upper_bound(confirmed.delivery_tag));
+    } else {
+      unconfirmed.erase(confirmed.delivery_tag);
+    }
+  }
+  return status;
+}
+
+int amqp_basic_ack(amqp_connection_state_t state, amqp_channel_t channel, std::uint64_t tag, amqp_boolean_t multiple) {
+  if (exit_if_acknowledged_too_early && !unconfirmed.empty()) _exit(99);
+  return library_function<decltype(amqp_basic_ack)>("amqp_basic_ack")(state, channel, tag, multiple);
+}
+
+}  // extern "C"
 
 namespace {
 
@@ -117,6 +167,19 @@ TEST(celery_worker_protocol, what_a_client_could_not_read_is_no_result) {
   EXPECT_EQ(why(std::nan("")), "the result has a number that is infinite or undefined");
   EXPECT_EQ(why({1, "\xff"}), "the result has a text that is no UTF-8");
   EXPECT_EQ(why(object{{"\xff", 1}}), "the result has a text that is no UTF-8");
+}
+
+void nothing_is_acknowledged_before_its_result_is_confirmed(const Broker& broker) {
+  celery::Registry registry;
+  registry.add("t.add", {"x", "y"}, add);
+  celery::Client client(broker.url());
+  const pid_t worker = cookbook::start_child([&] {
+    exit_if_acknowledged_too_early = true;
+    celery::work(broker.url(), registry);
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(outcome(client.delay("t.add", i, 1)), std::to_string(i + 1));
+  kill(worker, SIGTERM);
+  EXPECT_EQ(cookbook::exit_code_of(worker), 0);
 }
 
 void a_worker_that_is_killed_loses_no_task(const Broker& broker) {
@@ -228,6 +291,7 @@ TEST(celery_worker, beside_one_broker) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const bool have_celery = run("/usr/bin/python3", {"-c", "import celery"}).exit_code == 0;
   const Broker broker;
+  nothing_is_acknowledged_before_its_result_is_confirmed(broker);
   a_worker_that_is_killed_loses_no_task(broker);
   what_is_no_task_is_kept_aside(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";

@@ -148,6 +148,15 @@ TEST(csp_network_channel_network_channel, a_far_end_that_is_silent_is_an_error_a
   EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
 }
 
+TEST(csp_network_channel_network_channel, a_stranger_who_says_nothing_keeps_the_host_for_its_timeout_only) {
+  Host host(read_all);
+  NetworkChannel::Stream silent("127.0.0.1", std::to_string(host.port()));
+  NetworkChannel b("B", "127.0.0.1", host.port(), 20s);
+  b.write(1);
+  b.poison();
+  EXPECT_EQ(host.end(), Poisoned().what());
+}
+
 TEST(csp_network_channel_network_channel, a_wrong_name_is_refused_and_the_host_goes_on) {
   Host host(read_all);
   EXPECT_THROW(NetworkChannel("C", "127.0.0.1", host.port()), ChannelLost);
@@ -193,6 +202,7 @@ TEST(csp_network_channel_network_channel, what_the_far_end_says_is_shown_as_one_
 TEST(csp_network_channel, nothing_that_comes_instead_of_a_request_ends_the_host) {
   test_support::Process host("csp_network_channel_host");
   const int port = std::stoi(host.read_until("port ").substr(5));
+  EXPECT_TRUE(host.is_idle());
   for (const std::string bytes : {"poison\n", "bye\n", "\n", "open B\r\n"}) {
     EXPECT_EQ(answer_to(port, bytes), "no such channel") << bytes;
   }

@@ -47,15 +47,23 @@ TEST(distributed_map_reduce, a_list_per_worker_and_not_one_per_task_travels_to_r
 }
 
 TEST(distributed_map_reduce, results_come_in_the_order_in_which_they_are_ready) {
-  // Three workers do the three tasks at the same time, and the last task is the shortest.
+  // Three workers do the three tasks at the same time, and the last task is the shortest. One that other programs keep
+  // from running for a fifth of a second may come later, so there are several attempts.
   const auto expect_order = [](int ranks, const std::string& order) {
-    const auto result = run_ranks(ranks, "distributed_map_reduce", {"--tasks", "1"});
-    EXPECT_TRUE(result.has_line("ok    results as they are ready: " + order)) << result.text();
+    std::string seen;
+    for (int attempt = 0; attempt < 4 && seen != order; ++attempt) {
+      const auto result = run_ranks(ranks, "distributed_map_reduce", {"--tasks", "1"});
+      const auto orders = result.captures("^map_as_completed +(.*)$");
+      ASSERT_EQ(orders.size(), 1u) << result.text();
+      seen = orders[0];
+      EXPECT_THAT(result.captures("^map  +(.*)$"), testing::ElementsAre("0, 1, 2")) << result.text();
+    }
+    EXPECT_EQ(seen, order) << ranks << " ranks";
   };
-  expect_order(4, "[2, 1, 0]");
-  expect_order(3, "[1, 2, 0]");
-  expect_order(2, "[0, 1, 2]");
-  expect_order(1, "[0, 1, 2]");
+  expect_order(4, "2, 1, 0");
+  expect_order(3, "1, 2, 0");
+  expect_order(2, "0, 1, 2");
+  expect_order(1, "0, 1, 2");
 }
 
 TEST(distributed_map_reduce, it_takes_as_long_as_the_tasks_need) {

@@ -45,4 +45,18 @@ TEST(map_three_ways, the_parallel_form_uses_several_threads) {
   EXPECT_GE(threads, 2);
 }
 
+TEST(map_three_ways_timing, the_calls_of_several_threads_do_not_wait_for_one_another) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
+  double share = 1;  // of the loop's time
+  for (int attempt = 0; attempt < 5 && share > 0.8; ++attempt) {
+    const auto result = run("map_three_ways", {"--items", "20", "--work-us", "5000"});
+    const auto loop = result.captures("^a loop +20 +1 +([0-9.]+) ms$");
+    const auto threads = result.captures("^on several threads +20 +\\d+ +([0-9.]+) ms$");
+    ASSERT_EQ(loop.size(), 1U) << result.text();
+    ASSERT_EQ(threads.size(), 1U) << result.text();
+    share = std::stod(threads[0]) / std::stod(loop[0]);
+  }
+  EXPECT_LT(share, 0.8);
+}
+
 }  // namespace

@@ -1,11 +1,18 @@
 // The program's output for several numbers of ranks, and the random points from inside.
 
+#include <unistd.h>
+
+#include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "05_distributed/monte_carlo_pi/distributed_map.hpp"
 #include "05_distributed/monte_carlo_pi/random_points.hpp"
 #include "support/run.hpp"
 
@@ -14,6 +21,31 @@ namespace {
 using namespace std::chrono_literals;
 using test_support::run;
 using test_support::run_ranks;
+
+/// As a rank of a test below, this program shares out 200 tasks, before each of which rank 1 sleeps 20 ms.
+const bool is_the_test = [] {
+  if (std::getenv("RANK_1_IS_SLOW") == nullptr) return true;
+  {
+    const mpi::Environment world;
+    int done = 0;
+    distributed_map(world, 200, [&](long task) {
+      if (world.rank() == 1) std::this_thread::sleep_for(20ms);
+      ++done;
+      return task;
+    });
+    if (world.rank() == 1) std::printf("rank 1 has done %d tasks\n", done);
+  }
+  std::fflush(stdout);
+  _exit(0);
+}();
+
+TEST(monte_carlo_pi_distributed_map, a_slow_rank_takes_few_tasks) {
+  const auto result = run_ranks(2, "monte_carlo_pi_test", {}, {.environment = {{"RANK_1_IS_SLOW", "yes"}}});
+  const auto done = result.captures("^rank 1 has done (\\d+) tasks$");
+  ASSERT_EQ(done.size(), 1U) << result.text();
+  EXPECT_GE(std::stoi(done[0]), 0);
+  EXPECT_LT(std::stoi(done[0]), 50) << "half of the tasks are not its share";
+}
 
 /// The columns of the table that depend on the random points alone.
 std::vector<std::string> estimates(const test_support::Result& result) {

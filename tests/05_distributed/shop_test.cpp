@@ -2,8 +2,8 @@
 
 #include "05_distributed/shop/shop.hpp"
 
-#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
 #include "05_distributed/node.hpp"
@@ -52,13 +52,13 @@ struct shop_object : testing::Test {
   Calls shop{node, client};
 };
 
-/// The balance in the row of this kind of shop, in cents.
-long balance_of(const test_support::Result& result, const std::string& kind) {
-  const auto rows = result.lines_with("^" + kind + " +[0-9]+[.][0-9][0-9] ");
+/// The share of the money that this kind of shop has kept, in percent.
+double kept_by(const test_support::Result& result, const std::string& kind) {
+  const auto rows = result.lines_with("^" + kind + " +[0-9]+[.][0-9] % ");
   if (rows.size() != 1) return -1;
-  double dollars = 0;
-  std::sscanf(rows[0].c_str() + kind.size(), "%lf", &dollars);
-  return std::lround(100 * dollars);
+  double percent = -1;
+  std::sscanf(rows[0].c_str() + kind.size(), "%lf", &percent);
+  return percent;
 }
 
 TEST(shop, only_the_shop_that_waits_between_reading_and_writing_loses_money_and_nothing_is_left_behind) {
@@ -68,14 +68,14 @@ TEST(shop, only_the_shop_that_waits_between_reading_and_writing_loses_money_and_
   for (const char* row :
        {"customer-R deposits 100.00 +balance 100.00", "customer-R buys a book for 37.00 +balance 63.00",
         "customer-R buys a book for 63.01 +refused: the balance is too low",
-        "customer-M deposits 50.00 twice +balance 100.00", "3 clients, 111 cents from each +balance +deposits"}) {
+        "customer-M deposits 50.00 twice +balance 100.00", "3 clients, 111 cents from each +kept +deposits"}) {
     EXPECT_THAT(result.lines_with("^" + std::string(row) + "$"), testing::SizeIs(1)) << row << result.text();
   }
-  EXPECT_EQ(balance_of(result, "no wait"), 333) << result.text();
-  EXPECT_EQ(balance_of(result, "waits, reads and writes"), 333) << result.text();
-  const long left = balance_of(result, "reads, waits, writes");
-  EXPECT_GE(left, 111) << "no client overwrites what it has deposited itself\n" << result.text();
-  EXPECT_LT(left, 333) << result.text();
+  EXPECT_EQ(kept_by(result, "no wait"), 100) << result.text();
+  EXPECT_EQ(kept_by(result, "waits, reads and writes"), 100) << result.text();
+  const double left = kept_by(result, "reads, waits, writes");
+  EXPECT_GE(left, 33.3) << "of three deposits that read the same balance one is left\n" << result.text();
+  EXPECT_LT(left, 100) << result.text();
 }
 
 TEST(shop, ctrl_c_or_a_kill_leaves_nothing_behind) {
@@ -107,6 +107,15 @@ TEST_F(shop_object, counts_in_cents_exactly) {
   EXPECT_EQ(shop.balance("x"), 100);
   shop.buy("x", 100);
   EXPECT_EQ(shop.balance("x"), 0);
+}
+
+TEST_F(shop_object, takes_the_largest_amount_and_the_longest_name) {
+  const std::string name(100, 'x');
+  shop.log_on(name);
+  shop.deposit(name, most);
+  shop.deposit(name, most);
+  shop.buy(name, most);
+  EXPECT_EQ(shop.balance(name), most);
 }
 
 TEST_F(shop_object, refuses_what_is_wrong_and_changes_nothing) {

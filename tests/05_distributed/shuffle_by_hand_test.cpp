@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "05_distributed/shuffle_by_hand/shuffle.hpp"
@@ -31,6 +32,18 @@ TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
       << result.text();
   EXPECT_THAT(result.captures("^words are counted first +(\\d+ +\\d+) bytes +\\d+ ms$"), ElementsAre("3          30"))
       << result.text();
+}
+
+TEST(shuffle_by_hand, more_ranks_send_more_pairs_of_the_same_text) {
+  for (const auto& [ranks, pairs] : {std::pair{1, "18"}, {4, "72"}, {8, "144"}}) {
+    const auto result = run_ranks(ranks, "shuffle_by_hand", {"--copies", "1000"});
+    EXPECT_THAT(result.captures("^words are counted first +(\\d+) "), ElementsAre(pairs)) << result.text();
+  }
+}
+
+TEST(shuffle_by_hand_owner, is_as_the_figure_of_the_page_shows_it) {
+  for (const char* word : {"known", "know", "that"}) EXPECT_EQ(owner(word, 2), 0U) << word;
+  for (const char* word : {"there", "are", "we"}) EXPECT_EQ(owner(word, 2), 1U) << word;
 }
 
 TEST(shuffle_by_hand, a_text_without_words_is_no_error) { expect_no_words_are_counted("shuffle_by_hand"); }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "05_distributed/word_count/count_by_engine.hpp"
@@ -46,6 +47,13 @@ TEST(word_count, map_makes_a_pair_per_word_or_one_per_word_of_a_chunk) {
     EXPECT_THAT(result.captures("^a pair per word +(\\d+) pairs +\\d+ ms$"), ElementsAre("200000")) << result.text();
     EXPECT_THAT(result.captures("^a pair per word of a chunk +(\\d+) pairs +\\d+ ms$"), ElementsAre(ranks))
         << result.text();
+  }
+}
+
+TEST(word_count, makes_a_pair_per_word_that_a_chunk_has) {
+  for (const auto& [copies, pairs] : {std::pair{"20000", "36"}, {"1", "25"}}) {  // the answers to an exercise
+    const auto result = run_ranks(2, "word_count", {"--copies", copies});
+    EXPECT_THAT(result.captures("^a pair per word of a chunk +(\\d+) "), ElementsAre(pairs)) << result.text();
   }
 }
 

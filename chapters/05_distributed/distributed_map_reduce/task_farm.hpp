@@ -54,8 +54,9 @@ long map_as_completed(const mpi::Environment& world, long tasks, Work work, Cons
       send(report, 0);
     }
   }
-  // Else a worker could begin the next map while rank 0 still waits for reports of this one.
-  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+  // Else a worker could begin the next map while rank 0 still waits for reports of this one. Workers without a task
+  // wait asleep: in MPI_Barrier they would keep the cores busy which the others need.
+  world.sleeping_barrier();
   return bytes;
 }
 

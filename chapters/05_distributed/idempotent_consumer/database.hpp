@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -12,35 +13,38 @@
 class Database {
  public:
   explicit Database(const std::string& file) {
-    check(sqlite3_open(file.c_str(), &connection_));
-    check(sqlite3_busy_timeout(connection_, 10'000));
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open(file.c_str(), &opened);
+    connection_.reset(opened);  // there is one to close, and to ask for the error, even if the file could not be opened
+    check(code);
+    check(sqlite3_busy_timeout(opened, 10'000));
   }
-  ~Database() { sqlite3_close(connection_); }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
 
   /// Executes one statement, with `values` (numbers) in the places of its question marks. Returns the first number of
   /// its first row; if it has no row, how many rows it has inserted, changed or deleted.
   template <typename... Values>
   long run(const std::string& sql, Values... values) {
     sqlite3_stmt* statement = nullptr;
-    check(sqlite3_prepare_v2(connection_, sql.c_str(), -1, &statement, nullptr));
+    check(sqlite3_prepare_v2(connection_.get(), sql.c_str(), -1, &statement, nullptr));
     int place = 0;
     (check(sqlite3_bind_int64(statement, ++place, values)), ...);
-    const int before = sqlite3_total_changes(connection_);
+    const int before = sqlite3_total_changes(connection_.get());
     const int step = sqlite3_step(statement);
     const long result =
-        step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : sqlite3_total_changes(connection_) - before;
+        step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : sqlite3_total_changes(connection_.get()) - before;
     check(sqlite3_finalize(statement));  // reports the error of the step, if there was one
     return result;
   }
 
  private:
   void check(int code) const {
-    if (code != SQLITE_OK) throw std::runtime_error(fmt::format("SQLite: {}", sqlite3_errmsg(connection_)));
+    if (code != SQLITE_OK) throw std::runtime_error(fmt::format("SQLite: {}", sqlite3_errmsg(connection_.get())));
   }
 
-  sqlite3* connection_ = nullptr;
+  struct Close {
+    void operator()(sqlite3* connection) const { sqlite3_close(connection); }
+  };
+  std::unique_ptr<sqlite3, Close> connection_;
 };
 
 /// A message: a deposit of so many cents, with the key that its sender has given to it.

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     std::vector<long> expected(tasks);
     for (int task = 0; task < tasks; ++task) expected[task] = hits(task, size);
     if (size == 1'000'000) {
-      rows.emplace_back("one process, 1000000 points per task", all, [=, &world, &right] {
+      rows.emplace_back(fmt::format("one process, {} points per task", size), all, [=, &world, &right] {
         const cookbook::Stopwatch watch;
         if (world.rank() == 0) {
           long total = 0;

@@ -34,15 +34,15 @@ class Chain : public api::Chain::Server {
     const std::shared_ptr<Proxy> next = next_;  // which this call keeps, in `forget_next`, until it is answered
     auto request = (*next)->processRequest();
     remote::fill(request.initMessage(static_cast<unsigned>(message.size())), message);
+    auto forget_next = [this, next](kj::Exception&& error) {
+      if (next_ == next) next_ = nullptr;  // the next call looks it up again: it may have been started meanwhile
+      kj::throwFatalException(kj::mv(error));
+    };
     auto pass_back = [this, context, indent](auto&& answer) mutable {
       cookbook::println("{}{} has its answer", indent, own_);
       Texts result = remote::texts_of(answer.getResult());
       result.insert(result.begin(), "passed on from " + own_);
       remote::fill(context.getResults().initResult(static_cast<unsigned>(result.size())), result);
-    };
-    auto forget_next = [this, next](kj::Exception&& error) {
-      if (next_ == next) next_ = nullptr;  // the next call looks it up again: it may have been started meanwhile
-      kj::throwFatalException(kj::mv(error));
     };
     // Returns at once: until the answer comes, this process can take the next call.
     return request.send().then(kj::mv(pass_back), kj::mv(forget_next));

@@ -44,8 +44,7 @@ void visit(const std::string& names, const std::string& visitor) {
   cookbook::println("{}", welcome(node, *greeting, visitor));
 }
 
-/// Calls, and prints what the caller gets, and after how long; returns what it gets. The time is that of the fastest of
-/// so many calls.
+/// Makes `calls` calls, prints what the caller gets, and how long the fastest of them took; returns what it gets.
 template <typename Call>
 std::string report(const char* event, Call call, int calls = 1) {
   std::string outcome;

@@ -82,7 +82,7 @@ void show(Client& client, const std::string& name, const std::string& what, Acti
 }
 
 /// Lets client processes make deposits of one cent into one account, at a shop in a process of its own that
-/// `make_shop(node)` makes. Prints and returns the balance at the end, in cents.
+/// `make_shop(node)` makes. Prints which share of the money the shop has kept, and returns the balance, in cents.
 template <typename MakeShop>
 long deposit_at_once(const char* shop_name, int clients, int deposits, MakeShop make_shop) {
   cookbook::ChildProcess server([&] {
@@ -100,12 +100,14 @@ long deposit_at_once(const char* shop_name, int clients, int deposits, MakeShop 
       for (int n = 0; n < deposits; ++n) client.deposit("everybody", 1);
     });
   }
-  int failed = 0;
-  for (cookbook::ChildProcess& depositor : depositors) failed += depositor.wait() != 0;
+  for (cookbook::ChildProcess& depositor : depositors) {
+    if (depositor.wait() != 0) throw remote::Error("a client has failed");
+  }
   const double seconds = watch.seconds();
   const long balance = Client(address).balance("everybody");
-  cookbook::println("{:36}{:>7}{:>14.0f} /s", shop_name, in_dollars(balance), clients * deposits / seconds);
-  return failed == 0 ? balance : -1;
+  const double paid_in = clients * deposits;
+  cookbook::println("{:36}{:>6.1f} %{:>13.0f} /s", shop_name, 100 * balance / paid_in, paid_in / seconds);
+  return balance;
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ int main(int argc, char** argv) {
     balance_r = client.balance(r), balance_m = client.balance(m);
   }
 
-  cookbook::println("{:36}{:>7}{:>17}", fmt::format("{} clients, {} cents from each", clients, deposits), "balance",
+  cookbook::println("{:36}{:>8}{:>16}", fmt::format("{} clients, {} cents from each", clients, deposits), "kept",
                     "deposits");
   const long kept = deposit_at_once("no wait", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
   deposit_at_once("reads, waits, writes", clients, deposits,

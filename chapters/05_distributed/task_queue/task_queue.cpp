@@ -37,7 +37,7 @@ Course course(const std::string& url, amqp::Acknowledgement acknowledgement, int
   for (int i = 0; i < tasks; ++i) ids.push_back(client.post("add 5 5"));
   what.posted = connection.waiting(tasks_queue);
 
-  const auto kill_this_worker = [](const amqp::Delivery&) { std::raise(SIGKILL); };  // stands for a lost machine
+  const auto kill_this_worker = [](const amqp::Delivery&) { std::raise(SIGKILL); };  // stands for a crash
   cookbook::exit_code_of(cookbook::start_child([&] { work(url, kill_this_worker, acknowledgement); }));
   while (connection.consumers(tasks_queue) > 0) continue;  // until the broker has noticed it
   what.left = connection.waiting(tasks_queue);
