@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "cookbook/cuda.hpp"
+#include "fastest.hpp"
 
 namespace reference {
 
@@ -40,7 +41,8 @@ template <typename Product>
 double tflops(int n, Product product, int runs = 5) {
   gpu::EventTimer timer;
   double seconds = 1e9;
-  for (int i = 0; i < 3; ++i) {
+  runs = runs_to_make(runs);
+  for (int i = 0, series = runs_to_make(3); i < series; ++i) {
     timer.start();
     for (int run = 0; run < runs; ++run) product();
     seconds = std::min(seconds, timer.stop() / runs);

@@ -10,10 +10,12 @@ namespace {
 using cuda_test::skipped;
 using test_support::run;
 
-const std::string rows[] = {
-    "mma_sync, from cuda_tensor_cores",    "1 wgmma, and tiles by the TMA",  "2 one warp copies, two groups multiply",
-    "3 blocks that stay, tile after tile", "4 two blocks share a tile of B", "cuBLAS",
-    "wgmma alone, nothing copied"};
+const std::string rows[] = {"mma_sync, from cuda_tensor_cores",
+                            "1 wgmma, and tiles by the TMA",
+                            "2 one warp copies, two groups multiply",
+                            "3 blocks that stay, tile after tile",
+                            "cuBLAS",
+                            "wgmma alone, nothing copied"};
 
 TEST(cuda_hopper_product, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_hopper_product", "cuda_hopper_product_no_swizzle"}) {
@@ -32,8 +34,8 @@ TEST(cuda_hopper_product, every_step_is_right_at_every_size) {
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();  // a barrier that never comes would cost as much time each time
     ASSERT_EQ(result.out.size(), std::size(rows) + 1) << result.text();
-    for (const std::string& row : rows) {
-      EXPECT_EQ(result.lines_with("^" + row + " +[0-9]+ TFLOP/s +[0-9]+ % of cuBLAS$").size(), 1U) << result.text();
+    for (const std::string& row : rows) {  // for the smallest products, the library's start makes a share of six digits
+      EXPECT_EQ(result.lines_with("^" + row + " +[0-9]+ TFLOP/s *[0-9]+ % of cuBLAS$").size(), 1U) << result.text();
     }
     EXPECT_EQ(result.out.back(), "ok    steps with an element that is not cuBLAS's: 0");
   }

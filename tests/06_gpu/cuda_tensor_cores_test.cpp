@@ -53,7 +53,7 @@ TEST(cuda_tensor_cores, products_are_right_at_every_size_and_only_rounded_factor
 TEST(cuda_tensor_cores_timing, tensor_cores_pay_off_only_when_they_are_fed) {
   const auto result = run("cuda_tensor_cores");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto speeds = result.captures(" ([0-9.]+) TFLOP/s ");
+  const auto speeds = result.captures(" ([0-9.]+) TFLOP/s,");
   ASSERT_EQ(speeds.size(), std::size(ways)) << result.text();
   EXPECT_GT(std::stod(speeds[1]), std::stod(speeds[0]));
   EXPECT_LT(std::stod(speeds[1]), std::stod(speeds[3])) << "the page says that cuBLAS in plain float is faster";

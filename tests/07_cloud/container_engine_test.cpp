@@ -48,7 +48,10 @@ class FakeEngine {
   }
 
   /// The body of the last request of this kind.
-  std::string body_of(const std::string& what) {
+  std::string body_of(const std::string& what) { return bodies_of(what).back(); }
+
+  /// The bodies of all requests of this kind.
+  std::vector<std::string> bodies_of(const std::string& what) {
     std::scoped_lock lock(mutex_);
     return bodies_[what];
   }
@@ -70,7 +73,7 @@ class FakeEngine {
       const std::string what = std::string(request.method_string()) + " " + std::string(request.target());
       std::scoped_lock lock(mutex_);
       ++asked_[what];
-      bodies_[what] = request.body();
+      bodies_[what].push_back(request.body());
       Answer answer = {404, R"({"message":"page not found"})"};
       if (const auto known = answers_.find(what); known != answers_.end()) answer = known->second;
       if (what == "POST /v1.40/images/load") {
@@ -88,7 +91,7 @@ class FakeEngine {
   std::mutex mutex_;
   std::map<std::string, Answer> answers_;
   std::map<std::string, long> asked_;
-  std::map<std::string, std::string> bodies_;
+  std::map<std::string, std::vector<std::string>> bodies_;
   boost::asio::io_context io_;
   boost::asio::local::stream_protocol::acceptor acceptor_{io_, path()};
   std::jthread thread_;
@@ -306,6 +309,26 @@ TEST(container_engine, says_who_is_reached_and_removes_both_containers) {
               testing::SizeIs(1));
   EXPECT_TRUE(result.has_line("ok    through 127.0.0.2 the first is reached: false")) << result.text();
   EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 2);
+  EXPECT_THAT(
+      fake.bodies_of("POST /v1.40/containers/create"),
+      testing::ElementsAre(testing::HasSubstr(R"("HostIp":"127.0.0.1")"), testing::HasSubstr(R"("HostIp":"")")));
+}
+
+TEST(container_engine, a_server_that_never_answers_is_an_error_and_its_container_is_removed) {
+  boost::asio::io_context io;  // a port that somebody has bound and at which nobody listens
+  const boost::asio::ip::tcp::socket bound(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const std::string port = std::to_string(bound.local_endpoint().port());
+  FakeEngine fake({{"GET /version", version("1.12", "1.40")},
+                   {"GET /v1.40/images/json", {200, R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])"}},
+                   {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/c1/start", {204, ""}},
+                   {"GET /v1.40/containers/c1/json",
+                    {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostPort":")" + port + R"("}]}}})"}},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+  const auto result = run("container_engine", {"--socket", fake.path()});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("container_engine: the server in the container does not answer"));
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
 }
 
 TEST(container_engine, says_that_there_is_no_engine) {
@@ -362,7 +385,7 @@ TEST(container_engine, removes_the_image_that_it_has_loaded_and_none_of_the_user
 }
 
 TEST(container_engine_published, answers_at_every_address) {
-  const auto result = run("container_engine_published");
+  const auto result = run("container_engine_published", {}, {.may_leave_something = true});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out,
               testing::ElementsAre("through 127.0.0.1: the server answers", "through 127.0.0.2: the server answers"));

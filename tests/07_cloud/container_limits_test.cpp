@@ -38,9 +38,12 @@ bool is_root() { return geteuid() == 0; }
   if ((result).exit_code == 77) GTEST_SKIP() << (result).text(); \
   ASSERT_EQ((result).exit_code, 0) << (result).text();
 
+// The program leaves a folder open that its children inherit, to show what a wall makes of that.
+
 TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind) {
   const TemporaryDirectory scratch;
-  const auto result = run("container_limits", {}, {.environment = {{"TMPDIR", scratch.path}}});
+  const auto result =
+      run("container_limits", {}, {.environment = {{"TMPDIR", scratch.path}}, .may_leave_something = true});
   EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
   SKIP_UNLESS_ALLOWED(result);
@@ -54,7 +57,7 @@ TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind
 }
 
 TEST(container_limits, the_limits_are_those_that_are_asked_for) {
-  const auto result = run("container_limits", {"--processes", "7", "--mib", "200"});
+  const auto result = run("container_limits", {"--processes", "7", "--mib", "200"}, {.may_leave_something = true});
   SKIP_UNLESS_ALLOWED(result);
   EXPECT_TRUE(result.has_line("ok    behind all four: [\"refused\", \"refused\", \"6\", \"killed\"]")) << result.text();
 }
@@ -76,7 +79,8 @@ TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
   for (const int after_ms : {100, 300, 500}) {
     const TemporaryDirectory scratch;
     const auto result =
-        run("container_limits", {}, {.environment = {{"TMPDIR", scratch.path}}, .interrupt_after_ms = after_ms});
+        run("container_limits", {},
+            {.environment = {{"TMPDIR", scratch.path}}, .interrupt_after_ms = after_ms, .may_leave_something = true});
     EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << after_ms;
     EXPECT_EQ(groups(), before) << after_ms;

@@ -2,6 +2,9 @@
 
 #include "07_cloud/serverless_function/emulator.hpp"
 
+#include <sys/time.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -222,6 +225,17 @@ TEST(serverless_function_emulator, a_call_that_takes_too_long_ends_its_program_a
   EXPECT_EQ(late.body, R"({"errorType":"Sandbox.Timedout","errorMessage":"Task timed out after 0.10 seconds"})");
   const CallResult next = slow.invoke(R"({"milliseconds":0})");
   EXPECT_TRUE(next.ok && next.cold);
+}
+
+TEST(serverless_function_emulator, a_signal_that_this_program_handles_does_not_disturb_a_call) {
+  const auto usual = std::signal(SIGALRM, [](int) {});
+  const itimerval often = {{0, 5'000}, {0, 5'000}}, never = {};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  LambdaEmulator slow = emulator_of("slow_handler");
+  const CallResult result = slow.invoke(R"({"milliseconds":100})");
+  setitimer(ITIMER_REAL, &never, nullptr);
+  std::signal(SIGALRM, usual);
+  EXPECT_TRUE(result.ok) << result.body;
 }
 
 TEST(serverless_function_emulator, programs_that_cannot_serve_are_errors_at_once) {

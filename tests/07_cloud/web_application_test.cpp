@@ -32,10 +32,14 @@ bool has_field(const std::string& reply, const std::string& field) {
 }
 
 /// A server that all tests share.
-unsigned short shared_server() {
+const ServerProcess& server() {
   static const ServerProcess server("web_application", {"--serve"});
-  return server.port;
+  return server;
 }
+
+unsigned short shared_server() { return server().port; }
+
+TEST(web_application, a_server_without_visitors_only_waits) { EXPECT_TRUE(server().is_idle()); }
 
 TEST(web_application, root_is_a_greeting_of_17_characters) {
   const std::string reply = visit(shared_server(), "GET", "/");
@@ -70,6 +74,8 @@ TEST(web_application, methods_that_a_path_has_not_are_refused_with_those_that_it
 
 TEST(web_application, what_a_visitor_sends_is_shown_as_text) {
   EXPECT_EQ(body(visit(shared_server(), "GET", "/hello?age=7&name=<b>'\"&name=x")), "Hello &lt;b&gt;&#39;&quot;!");
+  EXPECT_EQ(body(visit(shared_server(), "GET", "/hello?name=%3Cb%3E")), "Hello &lt;b&gt;!");
+  EXPECT_EQ(body(visit(shared_server(), "GET", "/hello?name=%253Cb%253E")), "Hello %3Cb%3E!") << "decoded once";
   const std::string echo = visit(shared_server(), "POST", "/echo", "Content-Length: 3\r\n", "<b>");
   EXPECT_EQ(body(echo), "<b>");
   EXPECT_TRUE(has_field(echo, "Content-Type: text/plain"));  // as HTML, a browser would execute it
@@ -111,13 +117,19 @@ TEST(web_application_routes, a_query_is_read_by_name) {
   EXPECT_EQ(value("/a?x&name=&name=1", "name"), "");
   EXPECT_EQ(value("/a?a==", "a"), "=");
   for (const char* target : {"/a", "/a?", "/a?&", "/a?&&name"}) EXPECT_EQ(value(target, "name"), "") << target;
+  EXPECT_EQ(value("/a?name=Ada+%26+Zo%C3%AB&age=36", "name"), "Ada & Zo\xc3\xab") << "an & that separates nothing";
+  EXPECT_EQ(value("/a?a=%3c%3D%3E+%2B", "a"), "<=> +");
+  EXPECT_EQ(value("/a?a=100%&b=%4&c=%zz%-1%0x41", "a"), "100%");
+  EXPECT_EQ(value("/a?a=100%&b=%4&c=%zz%-1%0x41", "b"), "%4");
+  EXPECT_EQ(value("/a?a=100%&b=%4&c=%zz%-1%+1%0x41", "c"), "%zz%-1% 1%0x41");
+  EXPECT_EQ(value("/a?a=%2541", "a"), "%41") << "decoded once";
   EXPECT_EQ(escaped("<&>\"'a"), "&lt;&amp;&gt;&quot;&#39;a");
 }
 
 TEST(web_application, the_program_asks_itself_and_a_port_in_use_is_refused) {
   const auto result = run("web_application");
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("GET /hello?name=<b>   200 OK                     Hello &lt;b&gt;!")) << result.text();
+  EXPECT_TRUE(result.has_line("GET /hello?name=%3Cb%3E 200 OK                     Hello &lt;b&gt;!")) << result.text();
   EXPECT_TRUE(result.has_line("ok    statuses: [200, 200, 200, 200, 200, 404, 405, 500]")) << result.text();
   EXPECT_EQ(run("web_application", {"--port", std::to_string(shared_server())}).exit_code, 3);
 }
@@ -130,6 +142,7 @@ TEST(web_application, curl_gets_pages) {
     return fmt::format("{}", fmt::join(run("/bin/sh", {"-c", command}).out, "\n"));
   };
   EXPECT_EQ(curl("'" + url + "/hello?name=Ada'"), "Hello Ada!|200");
+  EXPECT_EQ(curl("-G --data-urlencode 'name=<b> & +' " + url + "/hello"), "Hello &lt;b&gt; &amp; +!|200");
   EXPECT_EQ(curl("-d again " + url + "/echo"), "again|200");
   EXPECT_EQ(curl("-X OPTIONS --request-target '*' " + url), "|200");
 }

@@ -5,10 +5,9 @@
 // the time per step beside that of a copy: first with one step per launch, then with several, which a block takes in
 // its shared memory, or a warp in its registers. Every way has to give the bits that the processor gets.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_stencil/cuda_stencil.cu common/cookbook/*.cpp -lfmt -o cuda_stencil
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_stencil/cuda_stencil.cu common/cookbook/*.cpp -lfmt -o cuda_stencil
 // Run:     cuda_stencil [--side N]
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 #include "heat.cuh"
 #include "heat_by_warps.cuh"
 
@@ -57,20 +57,18 @@ Way in_registers() {
 /// `grid`.
 double run(const Way& way, const gpu::DeviceArray<float>& start, gpu::DeviceArray<float>& grid, int side) {
   gpu::DeviceArray<float> other(start.size());
-  gpu::EventTimer timer;
-  double seconds = 1e9;
-  for (int i = 0; i < 10; ++i) {
+  const auto begin_again = [&] {
     CUDA_CHECK(cudaMemcpy(grid.data(), start.data(), start.size() * sizeof(float), cudaMemcpyDeviceToDevice));
     other.poison();
-    timer.start();
+  };
+  const auto take_all_steps = [&] {
     for (int step = 0; step < steps; step += way.steps_per_launch) {
       way.launch(grid.data(), other.data(), side);
       CUDA_CHECK(cudaGetLastError());
       std::swap(grid, other);
     }
-    seconds = std::min(seconds, timer.stop() / steps);
-  }
-  return seconds;
+  };
+  return fastest_alone(take_all_steps, 10, begin_again) / steps;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -36,8 +37,9 @@ struct Container {
     id = engine.run(image, 5000, address);
     try {
       port = engine.port_of(id, 5000);
-      for (int attempt = 0; attempt < 500 && ask("127.0.0.1") != "Hello World!"; ++attempt) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it has been started, and does not listen yet
+      while (ask("127.0.0.1") != "Hello World!") {  // the server has been started, and does not listen yet
+        if (watch.seconds() > 5) throw std::runtime_error("the server in the container does not answer");
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
       seconds = watch.seconds();
     } catch (...) {  // the destructor does not run when the constructor throws

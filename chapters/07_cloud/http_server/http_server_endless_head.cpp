@@ -23,7 +23,7 @@ int main() {
   tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
   tcp::socket client(loop);
   client.connect(acceptor.local_endpoint());
-  asio::write(client, asio::buffer("GET /" + std::string(9000, 'a')));
+  asio::write(client, asio::buffer(std::string("GET /").append(9000, 'a')));
 
   tcp::socket socket = acceptor.accept();
   std::array<char, 8192> buffer;

@@ -128,7 +128,9 @@ class LambdaEmulator {
   /// Waits until something can be read from `descriptor`, or written; looks now and then whether the program still
   /// runs.
   void wait_for(int descriptor, short what = POLLIN) {
-    for (pollfd ready{descriptor, what, 0}; check(poll(&ready, 1, 10), "poll") == 0;) {
+    pollfd ready{descriptor, what, 0};
+    for (int count; (count = poll(&ready, 1, 10)) <= 0;) {
+      if (errno != EINTR) check(count, "poll");  // a signal that this program handles ends poll(), too
       siginfo_t ended{};
       check(waitid(P_PID, id_t(pid_), &ended, WEXITED | WNOHANG | WNOWAIT), "waitid");
       if (ended.si_pid != 0) throw boost::system::system_error(boost::asio::error::eof);

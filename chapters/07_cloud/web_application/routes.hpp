@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/beast/http.hpp>
+#include <charconv>
 #include <functional>
 #include <map>
 #include <string>
@@ -42,16 +43,31 @@ inline Response answer(const Routes& routes, const Request& request) try {
   return {http::status::internal_server_error, 11};
 }
 
+/// A text as it was before it was written into a query: "%3C" stands for the byte 3C, "<", and "+" for a blank. A "%"
+/// without two hexadecimal digits stays.
+inline std::string decoded(std::string_view text) {
+  std::string plain;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    unsigned char byte = 0;
+    if (text[0] == '%' && text.size() > 2 && std::from_chars(&text[1], &text[1] + 2, byte, 16).ptr == &text[1] + 2) {
+      plain += static_cast<char>(byte);
+      text.remove_prefix(2);
+    } else {
+      plain += text[0] == '+' ? ' ' : text[0];
+    }
+  }
+  return plain;
+}
+
 /// The value of a parameter of the request's query: "Ada" for the name in "/hello?name=Ada&age=36"; empty if there is
-/// none. (Characters that are written as %41 stay as they are.)
+/// none.
 inline std::string query(const Request& request, std::string_view name) {
   std::string_view rest = request.target();
   rest.remove_prefix(std::min(rest.find('?'), rest.size()));
   while (!rest.empty()) {
     rest.remove_prefix(1);  // the ? or the &
     const std::string_view one = rest.substr(0, rest.find('&'));
-    if (one.starts_with(name) && one.substr(name.size()).starts_with('='))
-      return std::string(one.substr(name.size() + 1));
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('=')) return decoded(one.substr(name.size() + 1));
     rest.remove_prefix(one.size());
   }
   return "";

@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   const std::vector<Visit> visits = {{http::verb::get, "/", ""},
                                      {http::verb::head, "/", ""},
                                      {http::verb::get, "/hello?name=Ada", ""},
-                                     {http::verb::get, "/hello?name=<b>", ""},
+                                     {http::verb::get, "/hello?name=%3Cb%3E", ""},  // as a browser writes <b>
                                      {http::verb::post, "/echo", "<b>"},
                                      {http::verb::get, "/nowhere", ""},
                                      {http::verb::delete_, "/", ""},
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
     statuses.push_back(response.result_int());
     const std::string name = fmt::format("{} {}", std::string(http::to_string(method)), target);
     const std::string_view reason = http::obsolete_reason(response.result()), allow = response[http::field::allow];
-    cookbook::println("{:<21} {} {:<22} {}{}", name, response.result_int(), std::string(reason), response.body(),
+    cookbook::println("{:<23} {} {:<22} {}{}", name, response.result_int(), std::string(reason), response.body(),
                       allow.empty() ? "" : fmt::format("(allowed: {})", allow));
   }
 
