@@ -1,0 +1,49 @@
+// Pitfall: the compiler moves a store
+//
+// A thread stores a number in `data` and then the same number in `newest`, for 1, 2, 3 and so on. Another thread loads
+// `newest` and then `data`, which should never be older. But `data` is a plain int. The compiler sees that nobody in
+// this loop reads it, keeps the number in a register, and stores it once, when the loop has ended. An x86 processor
+// never changes the order of two stores; the compiler has done it here.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/memory_model_litmus/memory_model_litmus_plain.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_model_litmus_plain
+// Run:     memory_model_litmus_plain
+// Symptom: exit 1, prints "the data was older than the flag"
+// Symptom under thread: prints "data race"
+
+#include <thread>
+
+#include "cookbook/print.hpp"
+
+namespace {
+
+constexpr int last = 20'000'000;
+
+int data = 0;             // wrong: two threads use it, and it is no atomic
+volatile int newest = 0;  // wrong: volatile keeps this store where it is, but not the other one before it
+
+void produce() {
+  for (int i = 1; i <= last; ++i) {
+    data = i;
+    newest = i;
+  }
+}
+
+}  // namespace
+
+int main() {
+  long looks = 0, older = 0;
+  {
+    std::jthread producer(produce);
+    for (int seen = 0; seen != last; ++looks) {
+      seen = newest;
+      if (data < seen) ++older;
+    }
+  }
+  cookbook::println("at the end: data {}, newest {}", data, newest);
+  if (older == 0) {
+    cookbook::println("the data was never older than the flag");
+    return 0;
+  }
+  cookbook::println("the data was older than the flag");
+  return 1;
+}

@@ -1,0 +1,63 @@
+/// What a number of runs says about a bug that shows in some of them.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+/// The probability that at least one of `runs` independent runs shows a bug which shows in each with probability p:
+/// 1 - (1 - p)^runs.
+inline double detection(double p, long runs) { return -std::expm1(static_cast<double>(runs) * std::log1p(-p)); }
+
+/// How many independent runs are needed to see a bug of probability p at least once, with this confidence.
+inline long runs_needed(double p, double confidence) {
+  return static_cast<long>(std::ceil(std::log1p(-confidence) / std::log1p(-p)));
+}
+
+/// The probability that at most `failures` of `runs` independent runs fail.
+inline double at_most(long failures, long runs, double p) {
+  const auto n = static_cast<double>(runs);
+  double sum = 0;
+  for (long i = 0; i <= failures; ++i) {
+    const auto k = static_cast<double>(i);
+    const double log_of_ways = std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+    sum += std::exp(log_of_ways + k * std::log(p) + (n - k) * std::log1p(-p));
+  }
+  return sum;
+}
+
+/// The highest probability p that one has to believe in after `failures` of `runs` runs have failed: with any higher
+/// one, so few failures would have come with a probability of less than 1 - confidence (Clopper and Pearson, 1934).
+inline double upper_bound(long failures, long runs, double confidence = 0.95) {
+  if (failures == runs) return 1;
+  double low = 0, high = 1;
+  for (int i = 0; i < 60; ++i) {  // the probability falls as p rises: halve the interval
+    const double middle = (low + high) / 2;
+    (at_most(failures, runs, middle) > 1 - confidence ? low : high) = middle;
+  }
+  return high;
+}
+
+/// A race in a calculation instead of in threads, so that its probability is known. Two threads come to the same update
+/// at a random time each, one of `times`, and need `window` units of time from its load to its store. The update of one
+/// is lost if they overlap.
+struct Race {
+  long times = 10'000;
+  long window = 1;
+
+  /// Of the times * times pairs, times have the distance 0, and 2 * (times - d) have the distance d.
+  double probability() const {
+    double pairs = static_cast<double>(times);
+    for (long d = 1; d < window; ++d) pairs += 2 * static_cast<double>(times - d);
+    return pairs / static_cast<double>(times) / static_cast<double>(times);
+  }
+
+  /// One run; true if an update is lost.
+  bool fails(std::mt19937_64& random) const {
+    const long a = draw(random), b = draw(random);
+    return std::labs(a - b) < window;
+  }
+
+ private:
+  long draw(std::mt19937_64& random) const { return static_cast<long>(random() % static_cast<unsigned long>(times)); }
+};

@@ -1,0 +1,65 @@
+// Right and wrong uses of a guarded variable
+//
+// Eleven functions that use a variable which a mutex protects. thread_safety_analysis.cpp lets Clang judge them; the
+// word at the end of a function's first line is the truth. GCC compiles all of them.
+//
+// Compile: clang++ -std=c++20 -fsyntax-only -Wthread-safety -Ichapters/09_diagnosis/thread_safety_analysis chapters/09_diagnosis/thread_safety_analysis/cases.cpp
+
+#include "annotated_mutex.hpp"
+
+class Account {
+ public:
+  void locked(long amount) {  // right
+    Lock lock(mutex_);
+    add(amount);
+  }
+  void forgotten(long amount) {  // wrong
+    balance_ += amount;
+  }
+  void helper_without(long amount) {  // wrong
+    add(amount);
+  }
+  bool early_return(long amount) {  // wrong
+    mutex_.lock();
+    if (balance_ < amount) return false;
+    balance_ -= amount;
+    mutex_.unlock();
+    return true;
+  }
+  void wrong_mutex(Account& other) {  // wrong
+    Lock lock(mutex_);
+    other.balance_ += 1;
+  }
+  void twice(long amount) {  // wrong
+    Lock lock(mutex_);
+    locked_inside(amount);
+  }
+  void locked_inside(long amount) EXCLUDES(mutex_) {  // right
+    Lock lock(mutex_);
+    balance_ += amount;
+  }
+  long* leaked() {  // wrong
+    Lock lock(mutex_);
+    return &balance_;
+  }
+  void in_opposite_order(Account& other) {  // wrong
+    Lock mine(mutex_);
+    Lock theirs(other.mutex_);
+    other.balance_ += balance_;
+  }
+  void in_a_lambda(long amount) {  // right
+    Lock lock(mutex_);
+    const auto change = [&] { balance_ += amount; };
+    change();
+  }
+  void if_wanted(bool shared) {  // right
+    if (shared) mutex_.lock();
+    if (shared) mutex_.unlock();
+  }
+
+ private:
+  void add(long amount) REQUIRES(mutex_) { balance_ += amount; }
+
+  Mutex mutex_;
+  long balance_ GUARDED_BY(mutex_) = 0;
+};

@@ -1,0 +1,88 @@
+/// A trace for people to look at: as text, as JSON for the viewers of browsers, and as a picture.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "cookbook/print.hpp"
+#include "trace.hpp"
+
+inline double milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
+/// When the first event of a trace began and the last one ended.
+struct Extent {
+  explicit Extent(const Trace& trace) {
+    for (const Track& track : trace.tracks()) {
+      for (const Event& event : track.events) {
+        begin = std::min(begin, event.begin);
+        end = std::max(end, event.end);
+      }
+    }
+  }
+  Clock::time_point begin = Clock::time_point::max(), end = Clock::time_point::min();
+};
+
+/// How long a thread was in one of its events, which do not overlap.
+inline double busy_milliseconds(const Track& track) {
+  Clock::duration sum{};
+  for (const Event& event : track.events) sum += event.end - event.begin;
+  return milliseconds(sum);
+}
+
+/// A character per millisecond since `origin`: the event's first letter, or a point where there is none.
+inline std::string drawing_of(const Track& track, Clock::time_point origin) {
+  std::string line;
+  for (const Event& event : track.events) {
+    const auto first = static_cast<std::size_t>(milliseconds(event.begin - origin) + 0.5);
+    const auto last = static_cast<std::size_t>(milliseconds(event.end - origin) + 0.5);
+    if (line.size() < last) line.resize(last, '.');
+    std::fill(line.begin() + static_cast<long>(std::min(first, last)), line.begin() + static_cast<long>(last),
+              event.name[0]);
+  }
+  return line;
+}
+
+/// The trace's events as text of Google's Trace Event Format, a line each; times in it are microseconds. `process` and
+/// its name are a group in the viewer.
+inline std::string json_events(const Trace& trace, int process, const std::string& process_name) {
+  const Clock::time_point origin = Extent(trace).begin;
+  std::string text = fmt::format(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": {}}}}})", process,
+                                 cookbook::json_string(process_name));
+  int thread = 0;
+  for (const Track& track : trace.tracks()) {
+    text += fmt::format(
+        ",\n"
+        R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
+        process, ++thread, cookbook::json_string(track.name));
+    for (const Event& event : track.events) {
+      text += fmt::format(
+          ",\n"
+          R"({{"ph": "X", "name": {}, "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}})",
+          cookbook::json_string(event.name), process, thread, 1e3 * milliseconds(event.begin - origin),
+          1e3 * milliseconds(event.end - event.begin));
+    }
+  }
+  return text;
+}
+
+/// The trace as a part of an SVG picture: a row of 20 units' height per track, 8 units' width per millisecond.
+inline std::string svg_rows(const Trace& trace, const std::string& title, int top) {
+  const Clock::time_point origin = Extent(trace).begin;
+  std::string text = fmt::format("<text x=\"0\" y=\"{}\" font-weight=\"bold\">{}</text>\n", top + 14, title);
+  for (const Track& track : trace.tracks()) {
+    top += 20;
+    text += fmt::format("<text x=\"0\" y=\"{}\">{}</text>\n", top + 14, track.name);
+    for (const Event& event : track.events) {
+      const double x = 70 + 8 * milliseconds(event.begin - origin), width = 8 * milliseconds(event.end - event.begin);
+      const int colour = event.name[0] * 47 % 360;  // letters that follow each other look different
+      text += fmt::format(
+          "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"18\" fill=\"hsl({}, 60%, 75%)\"/>"
+          "<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+          x, top, width, colour, x + 1, top + 14, event.name);
+    }
+  }
+  return text;
+}

@@ -1,0 +1,190 @@
+// Trace timeline
+//
+// Four threads do 16 tasks, between a part that main does before and one that it does after. The tasks are divided in
+// two ways. What each thread did, and when, is recorded and drawn: a character per millisecond, the letter of a task.
+// The idle threads and the serial parts can be seen, and the cost of recording is measured.
+//
+// Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/trace_timeline/trace_timeline.cpp common/cookbook/*.cpp -lfmt -pthread -o trace_timeline
+// Run:     trace_timeline [--longest-first] [--trace FILE] [--picture FILE]
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+#include "timeline.hpp"
+#include "trace.hpp"
+
+namespace {
+
+constexpr int threads = 4, tasks = 16;
+constexpr const char* names[tasks] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"};
+
+/// Takes the place of a computation, so that the timeline is the same on any number of cores.
+void work(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+bool longest_first = false;  // an option
+
+/// Task 0, "a", takes 1 ms, and task 15, "p", takes 16 ms; the other way round if the longest come first.
+int length_of(int task) { return longest_first ? tasks - task : task + 1; }
+
+void do_task(Track& track, int task) {
+  const Span span(track, names[task]);
+  work(length_of(task));
+}
+
+/// Each thread has four tasks that follow each other.
+void blocks_of_four(Track& track, int thread, std::atomic<int>&) {
+  for (int task = 4 * thread; task < 4 * (thread + 1); ++task) do_task(track, task);
+}
+
+/// Whoever is free takes the next task.
+void next_free(Track& track, int, std::atomic<int>& next) {
+  for (int task = next++; task < tasks; task = next++) do_task(track, task);
+}
+
+/// The whole job: main reads, the threads do the tasks, main writes.
+template <typename Division>
+void do_job(Trace& trace, Division division) {
+  Track& main_track = trace.add_track("main");
+  {
+    const Span span(main_track, "READ");
+    work(10);
+  }
+  std::atomic<int> next = 0;
+  std::vector<Track*> tracks;
+  for (int i = 0; i < threads; ++i) tracks.push_back(&trace.add_track("worker " + std::to_string(i + 1)));
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < threads; ++i) workers.emplace_back([&, i] { division(*tracks[i], i, next); });
+  }
+  const Span span(main_track, "WRITE");
+  work(10);
+}
+
+struct Form {
+  std::string name;
+  std::unique_ptr<Trace> trace = std::make_unique<Trace>();
+};
+
+void draw(const Form& form) {
+  const Extent all(*form.trace);
+  cookbook::println("{:<14} {:3.0f} ms", form.name, milliseconds(all.end - all.begin));
+  for (const Track& track : form.trace->tracks()) {
+    cookbook::println("  {:<12} {:3.0f} ms  {}", track.name, busy_milliseconds(track), drawing_of(track, all.begin));
+  }
+}
+
+/// The letters of all tasks that were recorded, in alphabetical order.
+std::string tasks_of(const Trace& trace) {
+  std::string letters;
+  for (const Track& track : trace.tracks()) {
+    for (const Event& event : track.events) {
+      if (std::strlen(event.name) == 1) letters += event.name;
+    }
+  }
+  std::sort(letters.begin(), letters.end());
+  return letters;
+}
+
+/// Events that begin before the one that was recorded before them, by the same thread, has ended.
+int overlaps_of(const Trace& trace) {
+  int overlaps = 0;
+  for (const Track& track : trace.tracks()) {
+    for (std::size_t i = 1; i < track.events.size(); ++i) {
+      overlaps += track.events[i].begin < track.events[i - 1].end;
+    }
+  }
+  return overlaps;
+}
+
+/// Nanoseconds of one call of `record`: the best of five times 1000 calls.
+template <typename Record>
+double nanoseconds_of(Record record) {
+  double best = 1e9;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const cookbook::Stopwatch watch;
+    for (int i = 0; i < 1'000; ++i) record();
+    best = std::min(best, 1e6 * watch.seconds());
+  }
+  return best;
+}
+
+void measure_overhead() {
+  Track track{"measured"};
+  track.events.resize(5'000);
+  track.events.clear();  // so that the memory is there, and has been used
+  std::mutex mutex;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  if (!file) cookbook::exit_with_errno("tmpfile");
+  const auto write_two_lines = [&] {
+    for (const char* what : {"begin", "end"}) {
+      const std::scoped_lock lock(mutex);
+      std::fprintf(file.get(), "%s a %lld\n", what, static_cast<long long>(Clock::now().time_since_epoch().count()));
+      if (std::fflush(file.get()) != 0) cookbook::exit_with_errno("fflush");
+    }
+  };
+  cookbook::println("to look at the clock once takes {:.0f} ns, to record an event {:.0f} ns",
+                    nanoseconds_of([] { cookbook::do_not_optimize(Clock::now()); }),
+                    nanoseconds_of([&] { const Span span(track, "a"); }));
+  cookbook::println("to write a line at its begin and end into a file, under a lock, {:.0f} ns",
+                    nanoseconds_of(write_two_lines));
+}
+
+void write_file(const std::string& name, const std::string& text) {
+  if (name.empty()) return;
+  std::ofstream file(name);
+  if (!(file << text) || !file.flush()) cookbook::exit_with_errno("cannot write " + name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string trace_file, picture_file;
+  cookbook::Options options("Show what each thread did, and when");
+  options.add_flag("longest-first", longest_first, "let \"a\" take 16 ms, and \"p\" one");
+  options.add("trace", trace_file, "file to write, for the trace viewer of a browser");
+  options.add("picture", picture_file, "file to write, an SVG picture");
+  options.parse(argc, argv);
+
+  std::vector<Form> forms(2);
+  forms[0].name = "blocks of four";
+  do_job(*forms[0].trace, blocks_of_four);
+  forms[1].name = "next free";
+  do_job(*forms[1].trace, next_free);
+
+  std::string json, svg;
+  std::vector<std::string> recorded;
+  int overlaps = 0;
+  for (int i = 0; i < 2; ++i) {
+    const Form& form = forms[i];
+    draw(form);
+    json += (i == 0 ? "" : ",\n") + json_events(*form.trace, i + 1, form.name);
+    svg += svg_rows(*form.trace, form.name, 110 * i);
+    recorded.push_back(tasks_of(*form.trace));
+    overlaps += overlaps_of(*form.trace);
+  }
+  measure_overhead();
+  write_file(trace_file, "{\"traceEvents\": [\n" + json + "\n]}\n");
+  write_file(picture_file,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 220\" font-size=\"11\" "
+             "font-family=\"sans-serif\">\n<rect width=\"720\" height=\"220\" fill=\"white\"/>\n" +
+                 svg + "</svg>\n");
+
+  cookbook::Checks checks;
+  const std::string all = "abcdefghijklmnop";
+  checks.equal("tasks in each timeline", recorded, {all, all});
+  checks.equal("events of one thread that overlap", overlaps, 0);
+  return checks.exit_code();
+}

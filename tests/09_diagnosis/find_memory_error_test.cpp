@@ -1,0 +1,186 @@
+// The lesson picks the right lines out of the reports, and the answers about changed programs are true.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/files.hpp"
+#include "support/run.hpp"
+
+namespace {
+
+using test_support::run;
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+/// The recipe's folder, above the one of the build's executables.
+std::filesystem::path folder() {
+  std::filesystem::path top = test_support::bin();
+  while (!exists(top / "chapters/09_diagnosis/find_memory_error/README.md") && top != top.root_path()) {
+    top = top.parent_path();
+  }
+  return top / "chapters/09_diagnosis/find_memory_error";
+}
+
+std::string source_of(const std::string& program) {
+  return test_support::text_of(folder() / ("find_memory_error_" + program + ".cpp"));
+}
+
+/// A line of a text, counted from 1.
+std::string line_of(const std::string& text, int number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int i = 0; i < number; ++i) std::getline(lines, line);
+  return line;
+}
+
+/// For programs with AddressSanitizer, whose library refuses to come after another one, such as support/run_probe.cpp.
+std::map<std::string, std::string> with_options(const std::string& options) {
+  return {{"ASAN_OPTIONS", options}, {"LD_PRELOAD", ""}};
+}
+
+#define NEEDS_THE_TOOL()                                                                               \
+  if (sanitized || access((test_support::bin() + "/find_memory_error_cured_asan").c_str(), X_OK) != 0) \
+  GTEST_SKIP() << "this build has no AddressSanitizer beside programs without one"
+
+TEST(find_memory_error, the_lines_that_it_names_do_what_it_says) {
+  NEEDS_THE_TOOL();
+  const auto result = run("find_memory_error");
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  struct Expected {
+    std::string what, thread, function, text;
+  };
+  const std::vector<std::vector<Expected>> programs = {
+      {{"accessed", "T1", "sell", "prices[100]"},
+       {"freed", "T2", "replace", "prices_ = std::move(prices);"},
+       {"freed", "T2", "raise_prices", "list.replace(new_prices(1000));"},
+       {"allocated", "T0", "new_prices", "std::make_unique<Prices>()"},
+       {"allocated", "T0", "main", "PriceList list(new_prices(0));"}},
+      {{"accessed", "T1", "deliver", "address.rfind(' ')"},
+       {"accessed", "T1", "operator\\(\\)", "task.handle.resume()"},
+       {"freed", "T0", "main", "deliver(address_of(\"Holmes\"));"},
+       {"allocated", "T0", "address_of", "return customer + "},
+       {"allocated", "T0", "main", "deliver(address_of(\"Holmes\"));"}}};
+  for (int i = 0; i < 2; ++i) {
+    const std::string source = source_of(i == 0 ? "thread" : "coroutine");
+    for (const Expected& expected : programs[i]) {
+      const Lines numbers = result.captures("^  " + expected.what + " +by " + expected.thread + " .*[ ,]" +
+                                            expected.function + " \\(line (\\d+)\\)");
+      bool named = false;
+      for (const std::string& number : numbers) {
+        named = named || line_of(source, std::stoi(number)).find(expected.text) != std::string::npos;
+      }
+      EXPECT_TRUE(named) << expected.what << " " << expected.text << "\n" << result.text();
+    }
+  }
+  EXPECT_EQ(result.lines_with("^  heap-use-after-free: READ of size [14]$").size(), 2U) << result.text();
+}
+
+TEST(find_memory_error, without_a_tool_the_results_are_right) {
+  if (sanitized) GTEST_SKIP() << "in this build the programs have a tool";
+  for (int i = 0; i < 20; ++i) {
+    const auto thread = run("find_memory_error_thread"), coroutine = run("find_memory_error_coroutine");
+    EXPECT_EQ(thread.exit_code, 0);
+    EXPECT_EQ(thread.out, Lines{"price: 100"});
+    EXPECT_EQ(coroutine.exit_code, 0);
+    EXPECT_EQ(coroutine.out, Lines{"parcel to London"});
+  }
+}
+
+TEST(find_memory_error, with_the_tool_every_run_is_ended) {
+  NEEDS_THE_TOOL();
+  for (int i = 0; i < 5; ++i) {
+    for (const std::string program : {"find_memory_error_thread_asan", "find_memory_error_coroutine_asan"}) {
+      const auto result = run(program, {}, {.environment = with_options("")});
+      EXPECT_EQ(result.exit_code, 1) << result.text();
+      EXPECT_THAT(result.text(), testing::HasSubstr("ERROR: AddressSanitizer: heap-use-after-free"));
+      EXPECT_TRUE(result.out.empty()) << "ended before it printed anything\n" << result.text();
+    }
+  }
+}
+
+TEST(find_memory_error, the_cured_program_has_no_fault) {
+  for (const std::string program : {"find_memory_error_cured", "find_memory_error_cured_asan"}) {
+    if (access((test_support::bin() + "/" + program).c_str(), X_OK) != 0) continue;
+    for (int i = 0; i < 5; ++i) {
+      const auto result = run(program, {}, {.environment = with_options("detect_stack_use_after_return=1")});
+      EXPECT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(result.out, (Lines{"price: 100", "parcel to London"}));
+      EXPECT_TRUE(result.err.empty()) << result.text();
+    }
+  }
+}
+
+TEST(find_memory_error, the_whole_report_has_the_three_stacks) {
+  NEEDS_THE_TOOL();
+  const auto result = run("find_memory_error", {"--report", "thread"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const std::string part : {"READ of size 4 at \\S+ thread T1", "is located 400 bytes inside of 4000-byte region",
+                                 "^freed by thread T2 here:", "^previously allocated by thread T0 here:"}) {
+    EXPECT_EQ(result.lines_with(part).size(), 1U) << part << "\n" << result.text();
+  }
+  EXPECT_GT(result.out.size(), 60U);
+}
+
+TEST(find_memory_error, options_of_the_environment_do_not_change_the_report) {
+  NEEDS_THE_TOOL();
+  const auto result = run("find_memory_error", {}, {.environment = {{"ASAN_OPTIONS", "log_path=/nowhere/report"}}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+/// Compiles a program in which each `old` text, which stands there once, is replaced, and runs it.
+test_support::Result run_changed(std::string source, const std::vector<std::pair<std::string, std::string>>& changes,
+                                 const std::string& sanitizer = "address") {
+  for (const auto& [old, changed] : changes) {
+    EXPECT_EQ(test_support::count(source, old), 1) << old;
+    source.replace(source.find(old), old.size(), changed);
+  }
+  test_support::TemporaryDirectory directory;
+  std::ofstream(directory.path / "changed.cpp") << source;
+  const auto compiled = run("/usr/bin/env", {"g++", "-std=c++20", "-O1", "-g", "-fsanitize=" + sanitizer, "-o",
+                                             directory.path / "changed", directory.path / "changed.cpp"});
+  EXPECT_EQ(compiled.exit_code, 0) << compiled.text();
+  return run("/usr/bin/env", {"setarch", "-R", directory.path / "changed"}, {.environment = with_options("")});
+}
+
+TEST(find_memory_error_answers, a_reference_leads_to_a_string_that_is_out_of_scope) {
+  NEEDS_THE_TOOL();
+  const auto result = run_changed(source_of("coroutine"),
+                                  {{"deliver(std::string_view address)", "deliver(const std::string& address)"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.text(), testing::HasSubstr("stack-use-after-scope"));
+  EXPECT_THAT(result.text(), testing::HasSubstr("is located in stack of thread T0"));
+  EXPECT_THAT(result.text(), testing::Not(testing::HasSubstr("freed by")));
+}
+
+TEST(find_memory_error_answers, who_reads_before_the_list_is_replaced_is_not_reported) {
+  NEEDS_THE_TOOL();
+  const std::string print = "  std::printf(\"price: %d\\n\", prices[100]);\n",
+                    count = "  seller_has_the_list.count_down();\n";
+  const auto result = run_changed(source_of("thread"), {{print, ""}, {count, print + count}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.out, Lines{"price: 100"});
+}
+
+TEST(find_memory_error_answers, thread_sanitizer_sees_it_in_the_first_kilobyte) {
+  NEEDS_THE_TOOL();
+  const auto result = run_changed(source_of("thread"), {{"prices[100]", "prices[200]"}}, "thread");
+  EXPECT_THAT(result.text(), testing::HasSubstr("ThreadSanitizer: heap-use-after-free"));
+#if __GNUC__ == 12
+  const auto behind = run_changed(source_of("thread"), {{"prices[100]", "prices[300]"}}, "thread");
+  EXPECT_EQ(behind.out, Lines{"price: 300"});
+  EXPECT_TRUE(behind.err.empty()) << "GCC's ThreadSanitizer sees more than the page says\n" << behind.text();
+#endif
+}
+
+}  // namespace
