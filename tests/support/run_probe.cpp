@@ -6,7 +6,9 @@
 //   it has made a shared memory object and not removed its name
 //
 // It looks only at programs of the folder that COOKBOOK_RUN_FOLDER names: not at mpirun, a broker or an engine. What an
-// MPI library opens for itself is no matter of the cookbook, so it does not look at programs with one either.
+// MPI library opens for itself is no matter of the cookbook, so it does not look at programs with one either; nor, at
+// the end, at descriptors and mappings of a program into which a GPU's driver has been loaded: it keeps its own until
+// then.
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -69,6 +71,15 @@ std::multiset<std::string> shared_mappings() {
   return found;
 }
 
+/// Whether a library of NVIDIA's driver has been loaded.
+bool has_gpu_driver() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/libcuda.so") != std::string::npos || line.find("/libnvidia-") != std::string::npos) return true;
+  }
+  return false;
+}
+
 class Probe {
  public:
   Probe() {
@@ -84,6 +95,7 @@ class Probe {
 
   ~Probe() {
     if (!looks_ || getpid() != process_) return;  // a child that was forked has what its parent had
+    if (has_gpu_driver()) return;
     for (const auto& [descriptor, file] : descriptors()) {
       const auto before = descriptors_.find(number_of(descriptor));
       if (before == descriptors_.end() || before->second != file) {
