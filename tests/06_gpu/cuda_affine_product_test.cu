@@ -28,6 +28,12 @@ TEST(cuda_affine_product, results_are_right_at_every_count) {
   }
 }
 
+TEST(cuda_affine_product, the_formula_by_hand) {
+  EXPECT_EQ(affine_product(0, 0), 5 * 2 * 15);
+  EXPECT_EQ(affine_product(2, -1), 5 * 22 * 5);
+  EXPECT_EQ(affine_product(-1, 3), 5 * -8 * 45);
+}
+
 /// The times in a row of the output, in ms: pageable and page-locked.
 std::pair<double, double> times_of(const test_support::Result& result, const std::string& row) {
   const auto pageable = result.captures("^" + row + " +([0-9.]+) ms +[0-9.]+ ms$");

@@ -63,6 +63,8 @@ TEST(cuda_devices, peaks_are_those_of_the_data_sheets) {
       {{"A100", 8, 0, 0, 108, 2048, 1'410'000, 1'215'000, 5120}, 19.5, 1555},
       {{"GeForce RTX 3090", 8, 6, 0, 82, 1536, 1'695'000, 9'751'000, 384}, 35.6, 936},
       {{"H100 SXM5", 9, 0, 0, 132, 2048, 1'980'000, 2'619'000, 5120}, 66.9, 3352},
+      {{"GeForce RTX 4090", 8, 9, 0, 128, 1536, 2'520'000, 10'501'000, 384}, 82.6, 1008},
+      {{"GeForce RTX 5090", 12, 0, 0, 170, 1536, 2'407'000, 14'001'000, 512}, 104.8, 1792},
   };
   for (const Known& known : sheets) {
     EXPECT_NEAR(peak_arithmetic(known.facts) / 1e12, known.teraflops, known.teraflops * 0.01) << known.facts.name;

@@ -2,11 +2,13 @@
 
 #include "06_gpu/cuda_self_check/library.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -28,6 +30,19 @@ TEST(cuda_self_check, a_name_that_ends_in_the_major_version_is_found) {
   const Handle library = open_library("c");  // glibc: libc.so is no library but a text for the linker, if it is there
   ASSERT_TRUE(library);
   EXPECT_THAT(file_of(library), testing::HasSubstr("libc.so.6"));
+}
+
+TEST(cuda_self_check, of_several_versions_the_newest_is_opened) {
+  const test_support::TemporaryDirectory folder;
+  for (const std::string version : {"9", "11", "20"}) {  // copies, since the loader knows a library by its file
+    std::filesystem::copy_file(file_of(open_library("m")), folder.path / ("libcookbook_copy.so." + version));
+  }
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  const std::string folders = folder.path.string() + (before != nullptr ? std::string(":") + before : "");
+  const auto result = run("cuda_self_check", {"--libraries", "cookbook_copy"},
+                          {.environment = {{"CUDA_VISIBLE_DEVICES", ""}, {"LD_LIBRARY_PATH", folders}}});
+  EXPECT_TRUE(result.has_line("ok    libcookbook_copy can be opened: yes")) << result.text();
+  EXPECT_EQ(result.lines_with("version unknown, .*/libcookbook_copy\\.so\\.20$").size(), 1U) << result.text();
 }
 
 TEST(cuda_self_check, a_library_that_is_not_there_gives_null) {

@@ -1,9 +1,9 @@
 // Errors: which call reports them, and which of them stay
 //
-// Makes four mistakes, each in a process of its own, and then asks three calls in turn what they say: the question for
-// an error, the wait for the device, and a harmless allocation. What the host refuses is told at once and forgotten;
-// what goes wrong in a kernel is told later, by every call from then on. The last lines show who is told of the second
-// of three kernels.
+// Makes four mistakes, each in a process of its own, and prints what three calls return after it: the question for the
+// last error, the wait for the device, and a harmless allocation. What the host refuses is reported at once and
+// forgotten; what goes wrong in a kernel is reported later, by call after call. The last lines show which call is the
+// first to return the error of the second of three kernels.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_errors/cuda_errors.cu common/cookbook/*.cpp -lfmt -o cuda_errors
 // Run:     cuda_errors [--mistake TEXT]
@@ -56,7 +56,8 @@ int report(const std::string& mistake) {
   return allocated == cudaSuccess ? 0 : 1;
 }
 
-/// Launches three kernels, the second of which makes a mistake, and copies. Prints which step is the first to be told.
+/// Launches three kernels, the second of which makes a mistake, and copies. Prints which step is the first
+/// to return the error.
 int report_step(const std::string& how) {
   const auto launch = [](int* target) {
     target == nullptr ? store<<<1, 1>>>(target) : do_nothing<<<1, 1>>>();
@@ -107,13 +108,13 @@ int main(int argc, char** argv) {
   };
   cookbook::println("{:<32}{:<31}{:<25}{}", "after", "cudaGetLastError", "cudaDeviceSynchronize", "cudaMalloc");
   for (const std::string& what : mistakes) cookbook::println("{}", line_of(what));
-  cookbook::println("the second of three kernels stores through a null pointer; the first to be told is");
+  cookbook::println("the second of three kernels stores through a null pointer; the first call to return the error:");
   cookbook::println("{}", line_of(usual));
   const std::string told = line_of(blocking);
   cookbook::println("{}", told);
 
   cookbook::Checks checks;
   checks.equal("errors that stay until the process ends", staying, 2);
-  checks.that("a launch that blocks is told of its own kernel's error", told.ends_with("the second launch"));
+  checks.that("a launch that blocks returns its own kernel's error", told.ends_with("the second launch"));
   return checks.exit_code();
 }
