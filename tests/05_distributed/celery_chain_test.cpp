@@ -17,12 +17,14 @@
 #include "celery/random_tasks.hpp"
 #include "celery/tasks.hpp"
 #include "cookbook/process.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using celery::json::object;
+using test_support::eventually;
 using test_support::run;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -138,6 +140,33 @@ TEST(celery_chain, each_message_goes_when_another_has_taken_its_place) {
                           "ok the client gets: 11",                                                   //
                           "ok exit code of the worker that takes what is left: 0"))
       << result.text();
+}
+
+TEST(celery_chain, a_message_is_kept_until_the_broker_confirms_what_takes_its_place) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  celery::Registry registry;
+  registry.add("stop_the_broker", [&](const celery::Task&) -> celery::json::value {
+    kill(broker.pid(), SIGSTOP);  // so it confirms nothing
+    alarm(1);                     // and SIGALRM ends the worker while it waits for the confirmation
+    return 0;
+  });
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  celery::Client client(broker.url());
+  client.delay("stop_the_broker");
+  const pid_t worker = cookbook::start_child([&] {
+    celery::ChainWorker own(broker.url(), registry);
+    own.before_acknowledgement = [&] { EXPECT_EQ(write(ends[1], "!", 1), 1); };
+    own.run(1);
+  });
+  EXPECT_EQ(cookbook::exit_code_of(worker), -SIGALRM);
+  kill(broker.pid(), SIGCONT);
+  close(ends[1]);
+  char mark;
+  EXPECT_EQ(read(ends[0], &mark, 1), 0) << "it was about to acknowledge the task";
+  close(ends[0]);
+  EXPECT_TRUE(eventually([&] { return amqp::Connection(broker.url()).waiting("celery") == 1; }));
 }
 
 TEST(celery_chain, clients_in_python_get_what_they_would_get_from_a_worker_of_pythons) {

@@ -3,8 +3,10 @@
 //
 // A broker takes seconds to start, so all that needs one is looked at beside the same broker.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "broker.hpp"
 #include "celery/client.hpp"
@@ -394,6 +396,20 @@ TEST(celery_monitor, it_is_asked_while_it_is_busy_and_tells_of_each_task) {
   EXPECT_THAT(answer("revoke"), ElementsAre(R"({"ok":"revoked"})"));
   EXPECT_TRUE(result.has_line("events of the task that had to wait: task-received, task-started, task-succeeded"))
       << result.text();
+}
+
+TEST(celery_monitor, celerys_own_command_asks_it_by_the_same_messages) {
+  const auto result = run("celery_monitor", {"--celery"}, {.limit = 100s});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  const auto first = std::find(result.out.begin(), result.out.end(), "->  cpp@here: OK");
+  std::vector<std::string> shown;
+  std::copy_if(first, std::find(first, result.out.end(), "1 node online."), std::back_inserter(shown),
+               [](const std::string& line) { return !line.empty(); });
+  EXPECT_THAT(shown, ElementsAre("->  cpp@here: OK", "    * addTask.add", "    * addTask.crash", "    * addTask.divide",
+                                 "    * addTask.flaky", "    * addTask.nap"))
+      << result.text();
+  EXPECT_TRUE(result.has_line("1 node online.")) << result.text();
 }
 
 TEST(celery_monitor, the_answers_have_what_flowers_page_of_a_worker_shows) {

@@ -268,6 +268,19 @@ TEST(csp_channels_channel, each_number_arrives_once_whatever_the_number_of_ends)
   }
 }
 
+TEST(csp_channels_channel, who_waits_longest_is_served_first) {
+  Channel<int> a;
+  std::vector<int> received;
+  const auto write = [](int value) { return [value](Writer& out) { out(value); }; };
+  const auto read_late = [&](Reader& in) {
+    boost::this_fiber::yield();  // by now all three writers wait
+    for (;;) received.push_back(in());
+  };
+  parallel(process(write(1), a.writer()), process(write(2), a.writer()), process(write(3), a.writer()),
+           process(read_late, a.reader()));
+  EXPECT_EQ(received, (std::vector<int>{1, 2, 3}));
+}
+
 TEST(csp_channels_channel, writers_are_told_when_the_last_reader_has_retired) {
   Channel<int> a;
   std::string writer;

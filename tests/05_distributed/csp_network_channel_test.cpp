@@ -140,6 +140,16 @@ TEST(csp_network_channel_network_channel, a_far_end_that_goes_without_a_word_is_
   EXPECT_NE(staying.end().find("no answer"), std::string::npos);
 }
 
+TEST(csp_network_channel_network_channel, who_can_no_longer_send_still_hears_the_last_that_the_far_end_said) {
+  Host host([](NetworkChannel& b) { b.poison(); });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  host.end();
+  const auto send_until_it_fails = [&] {  // the far end's system answers the first line by a reset
+    for (;;) b.disconnect();
+  };
+  EXPECT_THROW(send_until_it_fails(), Poisoned);
+}
+
 TEST(csp_network_channel_network_channel, a_far_end_that_is_silent_is_an_error_after_the_timeout) {
   boost::asio::io_context io;
   tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});  // the system connects, nobody answers

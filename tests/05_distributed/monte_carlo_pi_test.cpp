@@ -47,6 +47,18 @@ TEST(monte_carlo_pi_distributed_map, a_slow_rank_takes_few_tasks) {
   EXPECT_LT(std::stoi(done[0]), 50) << "half of the tasks are not its share";
 }
 
+// In the process, where one rank does everything.
+TEST(monte_carlo_pi_distributed_map, does_each_task_once_and_no_other) {
+  const mpi::Environment world;
+  std::vector<long> done;
+  const auto work = [&](long task) {
+    done.push_back(task);
+    return 10 * task;
+  };
+  EXPECT_EQ(distributed_map(world, 5, work), (std::vector<long>{0, 10, 20, 30, 40}));
+  EXPECT_EQ(done, (std::vector<long>{0, 1, 2, 3, 4}));
+}
+
 /// The columns of the table that depend on the random points alone.
 std::vector<std::string> estimates(const test_support::Result& result) {
   return result.captures("^ *(\\d+ +\\d\\.\\d{6} +\\d\\.\\d{6}) ");

@@ -161,6 +161,23 @@ TEST(task_queue, beside_one_broker) {
   EXPECT_TRUE(one_does_both(1));
   EXPECT_FALSE(one_does_both(2));
 
+  // The acknowledgement waits for the broker's confirmation of the answer. Here the broker is stopped before it can
+  // confirm one, and SIGALRM ends the worker while it waits: the broker still has the task.
+  const std::string kept = client.post("add 4 4");
+  worker = cookbook::start_child([&] {
+    work(broker.url(), [&](const amqp::Delivery&) {
+      kill(broker.pid(), SIGSTOP);
+      alarm(1);
+    });
+  });
+  EXPECT_EQ(cookbook::exit_code_of(worker), -SIGALRM);
+  kill(broker.pid(), SIGCONT);
+  EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 1; })) << "acknowledged before it was confirmed";
+  worker = cookbook::start_child([&] { work(broker.url()); });
+  EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 0; }));
+  EXPECT_EQ(client.result(kept), "8");
+  EXPECT_EQ(stop(worker), 0);
+
   // Killed from outside in the middle of a task, which another worker then does; SIGTERM lets a worker finish its own.
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -3,7 +3,7 @@
 // Rank 0 gives the next task to whichever of its workers, the other ranks, is free. The output shows two things. Three
 // tasks, each shorter than the one before, give their results in the order of the tasks, or as they are ready. And many
 // tasks, each of which makes a long list of counts, are added up: in a plain loop, at rank 0 after a map, and by the
-// workers themselves, which send one list each. The last column is what all lists on their way to rank 0 weigh.
+// workers themselves, which send one list each. The last column says how many megabytes rank 0 receives.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/distributed_map_reduce/distributed_map_reduce.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce
 // Run:     mpirun -n 4 distributed_map_reduce [--tasks N] [--task-us N] [--length N]
