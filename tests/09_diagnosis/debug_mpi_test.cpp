@@ -3,6 +3,9 @@
 
 #include "09_diagnosis/debug_mpi/call_watch.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <deque>
 #include <filesystem>
@@ -12,6 +15,7 @@
 
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -138,6 +142,57 @@ TEST(debug_mpi_mismatch, calls_on_other_communicators_are_left_out_and_calls_bef
   EXPECT_EQ(slot.collectives, 0);
   EXPECT_EQ(slot.moves, 2);
   EXPECT_EQ(call_watch::text_of(slot.now), "in no call");
+}
+
+/// What this process prints on standard output, from now until the end of this object.
+class OwnOutput {
+ public:
+  OwnOutput() : output_(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
+    EXPECT_EQ(dup2(ends_[1], STDOUT_FILENO), STDOUT_FILENO);
+  }
+  ~OwnOutput() {
+    dup2(output_, STDOUT_FILENO);
+    for (const int descriptor : {output_, ends_[0], ends_[1]}) close(descriptor);
+  }
+  OwnOutput(const OwnOutput&) = delete;
+  OwnOutput& operator=(const OwnOutput&) = delete;
+
+  /// Waits until this has been printed, and returns all that has come up to it since the last call.
+  std::string read_until(const std::string& end) const {
+    std::string text;
+    for (char one = 0; !text.ends_with(end) && read(ends_[0], &one, 1) == 1;) text += one;
+    return text;
+  }
+
+ private:
+  int output_;
+  int ends_[2] = {};
+};
+
+TEST(debug_mpi_watch, there_is_another_report_when_nobody_moves_any_more_after_a_move) {
+  Slot slot;
+  call_watch::slots = {&slot};
+  std::vector<std::string> reports;
+  {
+    const OwnOutput output;
+    test_support::with_watchdog([&] {
+      const std::jthread watcher(
+          [](const std::stop_token& stop) { call_watch::watch(stop, std::chrono::milliseconds(40)); });
+      reports.push_back(output.read_until("so far\n"));
+      call_watch::mine = &slot;
+      {
+        const call_watch::Inside inside(barrier, MPI_COMM_WORLD);
+        reports.push_back(output.read_until("so far\n"));
+      }
+      call_watch::mine = nullptr;
+    });
+  }
+  call_watch::slots.clear();
+  const std::string report = "no rank has moved for 40 ms\nrank 0  ",
+                    same = "\nthe collective calls are the same so far\n";
+  EXPECT_THAT(reports, testing::ElementsAre(report + "in no call" + same, report + "MPI_Barrier" + same));
 }
 
 TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {

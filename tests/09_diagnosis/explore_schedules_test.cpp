@@ -137,7 +137,9 @@ long paths_of_peterson(bool turn_first) {
 }
 
 TEST_F(explore_schedules, peterson_has_as_many_schedules_as_its_states_have_paths) {
-  EXPECT_EQ(paths_of_peterson(false), 2 * (3 + 10));  // counted by hand on the page
+  // By hand: if A gives the turn away last, only its first two steps have a choice. Either both come before B's third
+  // step, in 3 ways, or both after it, in 4 + 3 + 2 + 1 ways. As many have B last.
+  EXPECT_EQ(paths_of_peterson(false), 2 * (3 + 10));
   EXPECT_EQ(explore<Peterson<false>>().schedules, paths_of_peterson(false));
   EXPECT_EQ(explore<Peterson<false>>().failing, 0);
   EXPECT_EQ(explore<Peterson<true>>().schedules, paths_of_peterson(true));

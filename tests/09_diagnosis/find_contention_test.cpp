@@ -204,6 +204,25 @@ TEST(find_contention_library, a_thread_has_lived_as_long_as_it_has_waited) {
   return result;
 }
 
+pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+
+[[gnu::noinline]] void lock_and_unlock() {
+  pthread_mutex_lock(&alone);
+  pthread_mutex_unlock(&alone);  // the return address of the call before it belongs to this line
+}
+constexpr int line_of_lock = __LINE__ - 3;
+
+TEST(find_contention_sick, the_call_is_the_last_of_its_line) { lock_and_unlock(); }
+
+TEST(find_contention_library, names_the_line_of_the_call_and_not_the_one_to_which_it_returns) {
+  SKIP_WITH_SANITIZER();
+  const auto result = profile_of_sick("the_call_is_the_last_of_its_line");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  const std::string expected =
+      R"(lock_and_unlock \(find_contention_test\.cpp:)" + std::to_string(line_of_lock) + R"(\))";
+  EXPECT_EQ(result.lines_with(expected).size(), 1U) << result.text();
+}
+
 TEST(find_contention_sick, mutexes_of_all_kinds) {
   SKIP_WITH_SANITIZER();  // it would report the mutex that a thread leaves locked
   for (const int kind : {PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_RECURSIVE}) {

@@ -59,7 +59,7 @@ bool draw(const std::string& program, const std::string& schedule) {
 long orders(int threads, int steps) {
   long result = 1;
   for (int thread = 1; thread <= threads; ++thread) {
-    for (int i = 1; i <= steps; ++i) result = result * ((thread - 1) * steps + i) / i;  // "n over i", for rising i
+    for (int i = 1; i <= steps; ++i) result = result * ((thread - 1) * steps + i) / i;  // "n choose i", for rising i
   }
   return result;
 }

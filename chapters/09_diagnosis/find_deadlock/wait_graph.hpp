@@ -22,7 +22,7 @@ inline std::vector<int> find_circle(const std::map<int, Waiting>& waiting) {
   for (const auto& [start, unused] : waiting) {
     std::vector<int> path;
     int thread = start;
-    while (waiting.contains(thread)) {  // one that does not wait will unlock what it holds: no circle here
+    while (waiting.contains(thread)) {  // one that waits for no mutex ends the search
       const auto seen = std::find(path.begin(), path.end(), thread);
       if (seen != path.end()) return {seen, path.end()};
       path.push_back(thread);
