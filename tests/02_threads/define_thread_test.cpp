@@ -109,6 +109,23 @@ TEST(define_thread, the_last_end_is_that_of_the_thread_that_ended_last) {
   }
 }
 
+TEST(define_thread, the_order_of_the_ends_agrees_with_their_times) {
+  // A hundred threads take some milliseconds to be made, and not all end in the order in which they have begun.
+  for (int round = 0; round < 5; ++round) {
+    const auto result = run("define_thread", {"--threads", "100", "--work-ms", "2"});
+    const auto orders = result.captures("^  they ended in the order (.*), the last one after");
+    const auto spans = after_the_loop(result);
+    ASSERT_EQ(orders.size(), 2U) << result.text();
+    ASSERT_EQ(spans.size(), 100U) << result.text();
+    std::istringstream order(orders[1]);
+    int before = 0;
+    for (int number; order >> number; before = spans[number].end_ms) {
+      ASSERT_TRUE(0 <= number && number < 100) << number;
+      EXPECT_LE(before, spans[number].end_ms) << "thread " << number << '\n' << result.text();
+    }
+  }
+}
+
 TEST(define_thread, the_work_takes_as_long_as_was_asked) {
   const auto result = run("define_thread", {"--threads", "2", "--work-ms", "50"});
   ASSERT_EQ(result.exit_code, 0) << result.text();

@@ -90,6 +90,16 @@ TEST(thread_performance_calls, one_by_one_stays_in_this_thread_and_in_threads_ha
   EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+/// Returns which object is called.
+struct Itself {
+  const void* operator()() const { return this; }
+};
+
+TEST(thread_performance_calls, all_threads_call_the_same_function_object) {
+  const auto called = in_threads(4, Itself());
+  EXPECT_EQ(std::count(called.begin(), called.end(), called[0]), 4);
+}
+
 TEST(thread_performance_calls, what_a_call_throws_reaches_the_caller_when_all_have_ended) {
   std::atomic<int> ended = 0;
   const auto fails = [&]() -> int {

@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   const auto worked = std::count_if(after.begin(), after.end(),
                                     [](const Span& span) { return span.end >= span.begin && span.begin >= 0; });
   cookbook::Checks checks;
-  checks.equal("inside the loop: threads that began before the one before them had ended", too_early, 0);
+  checks.equal("inside the loop: threads that began before the previous one had ended", too_early, 0);
   checks.equal("after the loop: threads that have worked", worked, threads);
   return checks.exit_code();
 }
