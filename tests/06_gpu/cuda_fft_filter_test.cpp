@@ -82,15 +82,19 @@ TEST(cuda_fft_filter_filter, is_symmetric_and_adds_up_to_nothing) {
   EXPECT_EQ(magnitudes, 48);
 }
 
-TEST(cuda_fft_filter_filtered_directly, makes_the_filter_of_one_pixel) {
-  Picture picture{9, 11};
-  picture.at(4, 5) = 1;
-  const Picture result = filtered_directly(picture);
-  for (int row = 0; row < 9; ++row) {
-    for (int column = 0; column < 11; ++column) {
-      const int j = row - 4 + reach, i = column - 5 + reach;
-      const bool reached = j >= 0 && j < filter_size && i >= 0 && i < filter_size;
-      EXPECT_EQ(result.at(row, column), reached ? filter[j][i] : 0) << row << ' ' << column;
+TEST(cuda_fft_filter_filtered_directly, makes_the_filter_of_one_pixel_wherever_it_is) {
+  // At an edge too: what the filter makes of it beyond the edge is lost, and nothing comes out at the opposite edge.
+  const std::vector<std::pair<int, int>> places = {{4, 5}, {4, 0}, {4, 10}, {0, 5}, {8, 5}, {1, 0}, {8, 10}};
+  for (const auto& [y, x] : places) {
+    Picture picture{9, 11};
+    picture.at(y, x) = 1;
+    const Picture result = filtered_directly(picture);
+    for (int row = 0; row < 9; ++row) {
+      for (int column = 0; column < 11; ++column) {
+        const int j = row - y + reach, i = column - x + reach;
+        const bool reached = j >= 0 && j < filter_size && i >= 0 && i < filter_size;
+        EXPECT_EQ(result.at(row, column), reached ? filter[j][i] : 0) << y << ' ' << x << ", " << row << ' ' << column;
+      }
     }
   }
 }

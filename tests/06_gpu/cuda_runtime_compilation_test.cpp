@@ -99,6 +99,11 @@ TEST(cuda_runtime_compilation_compile, makes_other_code_for_another_architecture
   EXPECT_NE(compile(multiply_text, "test.cu", "sm_80"), compile(multiply_text, "test.cu", "sm_90"));
 }
 
+TEST(cuda_runtime_compilation_compile, takes_the_text_for_cpp_20) {
+  EXPECT_THAT(compile("static_assert(__cplusplus == 202002L);\n" + multiply_text, "test.cu", "compute_80"),
+              HasSubstr(".entry multiply("));
+}
+
 TEST(cuda_runtime_compilation_compile, makes_ptx_for_an_architecture_that_no_device_has) {
   const std::string code = compile(multiply_text, "test.cu", "compute_80");
   EXPECT_THAT(code, HasSubstr(".target sm_80"));

@@ -23,8 +23,8 @@ __global__ void use_stored(const float4* numbers, int fours, unsigned long long*
   add_to(hits, mine);
 }
 
-/// Philox: four number i begins at number 4i of the seed's sequence, whichever thread makes it. So the hits depend on
-/// nothing but the seed and the number of points.
+/// Philox: group i of four numbers begins at number 4i of the seed's sequence, whichever thread makes it. So the hits
+/// depend on nothing but the seed and the number of points.
 __global__ void use_philox(unsigned seed, int fours, unsigned long long* hits) {
   unsigned mine = 0;
   const int all_threads = gridDim.x * blockDim.x;

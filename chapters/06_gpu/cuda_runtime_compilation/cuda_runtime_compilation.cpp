@@ -3,8 +3,8 @@
 // The kernel of this program is a text, which computes x to the power of an exponent modulo a number, for millions of
 // x. Both numbers are known only when the program runs. It compiles the text twice with NVIDIA's run-time compiler
 // (NVRTC): once so that the kernel takes the two numbers as arguments, and once with the two numbers in the text. It
-// prints how long both kernels take, and how long compiling takes. A second
-// request for the same text takes the code from a cache. The program itself needs no CUDA compiler: this is plain C++.
+// prints how long both kernels take, and how long compiling takes. A second request for the same text takes the code
+// from a cache. The program itself needs no CUDA compiler: this is plain C++.
 //
 // Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation
 // Run:     cuda_runtime_compilation [--count N] [--exponent N] [--modulus N]
