@@ -1,14 +1,43 @@
-// The program's output, and HandMadeBarrier from inside.
+// The program's output, its counting threads and HandMadeBarrier from inside.
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "02_threads/latch_and_barrier/hand_made_barrier.hpp"
+#include "cookbook/print.hpp"
+
+/// How many threads this process has.
+static long threads_now() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+namespace cookbook {
+
+long threads_at_the_last_line = 0;
+
+/// Takes the place of println() in the program: notes how many threads there are a while after it has been called.
+template <typename... Values>
+void noted_println(fmt::format_string<Values...> format, Values&&... values) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // time for threads that end too early
+  threads_at_the_last_line = threads_now();
+  println(format, std::forward<Values>(values)...);
+}
+
+}  // namespace cookbook
+
+#define main main_of_the_program  // its functions are tested from inside, too
+#define println noted_println
+#include "02_threads/latch_and_barrier/latch_and_barrier.cpp"
+#undef println
+#undef main
+
 #include "support/run.hpp"
 
 namespace {
@@ -92,6 +121,12 @@ TEST(latch_and_barrier, the_rows_take_no_longer_than_the_run) {
 TEST(latch_and_barrier, with_two_threads_the_picture_without_waiting_is_right_by_luck) {
   const auto result = run("latch_and_barrier", {"--threads", "2"});
   EXPECT_TRUE(result.has_line("wrong cells: 0 with a barrier, 0 without waiting")) << result.text();
+}
+
+TEST(latch_and_barrier, no_thread_has_ended_when_the_sum_is_printed) {
+  const long before = threads_now();
+  EXPECT_EQ(count_in_parts(new_picture(8), 4), 1);
+  EXPECT_EQ(cookbook::threads_at_the_last_line, before + 4);
 }
 
 TEST(latch_and_barrier_by_hand, nobody_goes_on_before_all_have_come) {

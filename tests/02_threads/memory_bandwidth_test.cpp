@@ -1,6 +1,21 @@
-// The program's output, and the functions of streams.hpp from inside.
+// The program's output, its count of bytes, and the functions of streams.hpp from inside.
 
-#include "02_threads/memory_bandwidth/streams.hpp"
+#include "cookbook/measure.hpp"
+
+namespace cookbook {
+
+/// A stopwatch by which everything takes a nanosecond: then GB/s are bytes.
+struct OneNanosecond {
+  double seconds() const { return 1e-9; }
+};
+
+}  // namespace cookbook
+
+#define main main_of_the_program  // the program is run from inside, too
+#define Stopwatch OneNanosecond
+#include "02_threads/memory_bandwidth/memory_bandwidth.cpp"
+#undef Stopwatch
+#undef main
 
 #include <algorithm>
 #include <atomic>
@@ -34,6 +49,18 @@ TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
       EXPECT_TRUE(result.has_line("ok    wrong results of the triad: 0")) << result.text();
     }
   }
+}
+
+TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
+  std::string name = "memory_bandwidth", option = "--numbers", size = "3001";
+  char* arguments[] = {name.data(), option.data(), size.data(), nullptr};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, testing::ContainsRegex("sum by one thread +12004\\.0 GB/s\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("sum by all threads +12004\\.0 GB/s\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("sum by all threads, in eight places each +12004\\.0 GB/s\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("triad by all threads +12000\\.0 GB/s\n"));  // three arrays of 1000 numbers
 }
 
 TEST(memory_bandwidth, sums_are_right_whatever_is_left_over) {

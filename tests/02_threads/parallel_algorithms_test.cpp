@@ -9,7 +9,10 @@
 #include <tbb/task_scheduler_observer.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "support/eventually.hpp"
@@ -65,6 +68,20 @@ TEST(parallel_algorithms_comparison, gives_each_run_the_numbers_as_they_were) {
   EXPECT_GT(shortest_time(take_one, ten, result), 0.0);
   EXPECT_EQ(runs, 3);
   EXPECT_EQ(result, std::vector<int>(ten.begin(), ten.end() - 1));
+}
+
+TEST(parallel_algorithms_comparison, prints_more_than_1_for_a_form_that_is_faster_and_less_for_one_that_is_slower) {
+  const auto waits = [](int milliseconds) {
+    return [milliseconds](std::vector<int>&) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  };
+  testing::internal::CaptureStdout();
+  compare("wait", ten, waits(40), waits(4), waits(400));
+  const std::string line = testing::internal::GetCapturedStdout();
+  double us = 0, with_par = 0, with_tbb = 0;
+  ASSERT_EQ(std::sscanf(line.c_str(), "wait %lf us %lf x %lf x", &us, &with_par, &with_tbb), 3) << line;
+  EXPECT_GE(us, 40'000);
+  EXPECT_GT(with_par, 1) << line;
+  EXPECT_LT(with_tbb, 1) << line;
 }
 
 #ifndef __SANITIZE_THREAD__

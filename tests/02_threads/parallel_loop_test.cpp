@@ -153,6 +153,20 @@ TEST(parallel_loop, equal_shares_are_not_equal_work) {
   EXPECT_EQ(shares("4"), (std::vector<long>{218'625, 156'125, 93'625, 31'125}));
 }
 
+TEST(parallel_loop, the_last_column_is_the_time_of_one_thread_divided_by_that_of_the_row) {
+  const auto result = run("parallel_loop", {"--points", "10000"}, {.limit = std::chrono::seconds(60)});
+  const auto milliseconds = result.captures("^\\D.* ([0-9.]+) ms +[0-9.]+ x$"),
+             factors = result.captures(" ms +([0-9.]+) x$");
+  ASSERT_EQ(milliseconds.size(), 5U) << result.text();
+  ASSERT_EQ(factors.size(), 5U) << result.text();
+  const double one = std::stod(milliseconds[0]);
+  for (std::size_t row = 0; row < 5; ++row) {  // printed with one decimal, and with two
+    const double time = std::stod(milliseconds[row]), factor = std::stod(factors[row]);
+    EXPECT_GE(factor, (one - 0.06) / (time + 0.06) - 0.01) << result.text();
+    EXPECT_LE(factor, (one + 0.06) / (time - 0.06) + 0.01) << result.text();
+  }
+}
+
 TEST(parallel_loop_points, are_the_same_in_every_run_and_within_their_square) {
   const auto points = random_points(1000), again = random_points(1000);
   for (std::size_t i = 0; i < points.size(); ++i) {

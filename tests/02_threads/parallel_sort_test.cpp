@@ -45,6 +45,17 @@ TEST(parallel_sort, shows_the_cut_and_times_one_thread_beside_all) {
   }
 }
 
+TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {
+  const auto result = run("parallel_sort", {"--numbers", "300000", "--threads", "2"});
+  const auto one = result.captures("^(?:merge two halves|sort) +([0-9.]+) ms"),
+             all = result.captures(" ms +([0-9.]+) ms +[0-9.]+ x$"), gain = result.captures(" ms +([0-9.]+) x$");
+  ASSERT_TRUE(one.size() == 2 && all.size() == 2 && gain.size() == 2) << result.text();
+  for (const std::size_t row : {0U, 1U}) {  // all are printed with two decimals
+    EXPECT_GE(std::stod(gain[row]), (std::stod(one[row]) - 0.006) / (std::stod(all[row]) + 0.006) - 0.01);
+    EXPECT_LE(std::stod(gain[row]), (std::stod(one[row]) + 0.006) / (std::stod(all[row]) - 0.006) + 0.01);
+  }
+}
+
 TEST(parallel_sort, sorts_as_std_sort_does) {
   for (const std::size_t size : {0U, 1U, 2U, 3U, 10U, 1'000U, 30'001U}) {
     for (const int highest : {0, 3, 1'000'000}) {  // all equal, many equal, few equal

@@ -1,4 +1,8 @@
-// The program's output, and Guarded from inside.
+// The program's output, its measurement and Guarded from inside.
+
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "02_threads/shared_lock/shared_lock.cpp"
+#undef main
 
 #include <atomic>
 #include <latch>
@@ -48,6 +52,27 @@ TEST(shared_lock, no_reader_sees_half_a_transfer) {
   EXPECT_EQ(result.captures("^a total of (\\d+) accounts(?: +\\d+ us +[0-9.]+ x){2}$"),
             (std::vector<std::string>{"10", "1000", "20000"}))
       << result.text();
+}
+
+/// A std::shared_mutex that counts how often it is locked in each way.
+struct CountingMutex : std::shared_mutex {
+  static inline std::atomic<long> by_readers = 0, by_writers = 0;
+  void lock() {
+    ++by_writers;
+    std::shared_mutex::lock();
+  }
+  void lock_shared() {
+    ++by_readers;
+    std::shared_mutex::lock_shared();
+  }
+};
+
+TEST(shared_lock, one_operation_of_a_hundred_writes) {
+  int wrong_totals = 0;
+  cost<CountingMutex>(10, 1'000, wrong_totals);  // three runs of two threads
+  EXPECT_EQ(CountingMutex::by_readers, 3 * 2 * 990);
+  EXPECT_EQ(CountingMutex::by_writers, 3 * 2 * 10);
+  EXPECT_EQ(wrong_totals, 0);
 }
 
 TEST(shared_lock, threads_that_wait_for_one_another_are_seen_to_sleep) {

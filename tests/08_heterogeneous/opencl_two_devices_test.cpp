@@ -4,11 +4,49 @@
 
 #include "08_heterogeneous/opencl_two_devices/two_devices.hpp"
 #include "08_heterogeneous/opencl_two_devices/worker.hpp"
+
+namespace {
+
+/// A worker that notes what it is asked to do.
+class NotedWorker : public Worker {
+ public:
+  using Worker::Worker;
+  void start(std::size_t first, std::size_t count) {
+    asked.push_back(fmt::format("start {} from {}", count, first));
+    Worker::start(first, count);
+  }
+  void fetch(float* to) {
+    asked.push_back("fetch");
+    Worker::fetch(to);
+  }
+  static inline std::vector<std::string> asked;  // all of them, in order
+};
+
+}  // namespace
+
+// The program's functions are tested from inside, too.
+#define main main_of_the_program
+#define Worker NotedWorker
+#include "08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp"
+#undef Worker
+#undef main
+
 #include "support/run.hpp"
 
 namespace {
 
 using test_support::run;
+
+TEST(opencl_two_devices, both_parts_are_started_before_one_is_fetched) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  constexpr std::size_t elements = 1'000, share = 300;
+  NotedWorker first(*device, elements, 3), second(*device, elements, 3);
+  std::vector<float> values(elements, -1);
+  run_both(first, second, share, values);
+  EXPECT_THAT(NotedWorker::asked, testing::ElementsAre("start 300 from 0", "start 700 from 300", "fetch", "fetch"));
+  for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(values[i], element_on_host(i, elements, 3)) << i;
+}
 
 TEST(opencl_two_devices_share_of_first, is_in_proportion_to_the_speeds) {
   EXPECT_EQ(share_of_first(1'000, 1, 1), 500U);

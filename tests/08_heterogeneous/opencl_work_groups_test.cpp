@@ -6,6 +6,30 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+/// A job that notes how it is started: how many work-items, how many of them per group, and with how many steps.
+class NotedJob : public Job {
+ public:
+  using Job::Job;
+  cl::Event start(std::size_t count, const cl::NDRange& group, cl_uint steps) {
+    starts.emplace_back(count, group.dimensions() == 0 ? 0 : group.get()[0], steps);
+    return Job::start(count, group, steps);
+  }
+  static inline std::vector<std::tuple<std::size_t, std::size_t, cl_uint>> starts;  // those of all jobs
+};
+
+}  // namespace
+
+// The program's functions are tested from inside, too.
+#define main main_of_the_program
+#define Job NotedJob
+#include "08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp"
+#undef Job
+#undef main
 
 #include "support/run.hpp"
 
@@ -165,6 +189,22 @@ TEST(opencl_work_groups, shows_the_time_of_every_size_and_of_every_number_of_gro
       EXPECT_EQ(groups * items, count) << line;
     }
   }
+}
+
+TEST(opencl_work_groups, the_groups_that_are_timed_are_those_of_the_rows) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  std::string name = "opencl_work_groups", option = "--items", items = "4096";
+  char* arguments[] = {name.data(), option.data(), items.data(), nullptr};
+  NotedJob::starts.clear();
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  std::set<std::tuple<std::size_t, std::size_t, cl_uint>> expected;
+  for (const std::size_t size : {1, 4, 16, 256}) {
+    expected.emplace(4'096, size, 1);
+    expected.emplace(4'096, size, 64);
+  }
+  for (const std::size_t groups : {1, 2, 16, 256}) expected.emplace(256, 256 / groups, 20);
+  EXPECT_EQ(std::set(NotedJob::starts.begin(), NotedJob::starts.end()), expected);
 }
 
 TEST(opencl_work_groups_timing, many_small_groups_cost_more_than_few_large_ones) {
