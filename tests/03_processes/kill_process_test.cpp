@@ -107,6 +107,16 @@ TEST(kill_process_stop, goes_on_waiting_when_a_signal_interrupts_it) {
   EXPECT_LT(waited, 20s) << "the limit is for all of the waiting, not anew after each signal";
 }
 
+TEST(kill_process_ends_within, does_not_wait_where_no_time_is_left) {
+  const pid_t child = cookbook::start_child([] { usleep(200'000); });
+  const int child_fd = check(pidfd_open(child, 0), "pidfd_open");
+  EXPECT_FALSE(ends_within(child_fd, -5ms)) << "a common deadline may have passed";
+  EXPECT_TRUE(ends_within(child_fd, 20s));
+  EXPECT_TRUE(ends_within(child_fd, -5ms)) << "it has ended before";
+  close(child_fd);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
+}
+
 TEST(kill_process_stop, may_be_called_for_a_child_that_has_ended_already) {
   const pid_t child = cookbook::start_child([] { return 4; });
   while (is_alive(child)) usleep(1000);

@@ -97,6 +97,9 @@ TEST(mpi_one_sided, over_tcp_open_mpi_serves_a_counter_only_while_its_owner_is_i
   const auto by_counter = result.captures("ms, (\\d+) tasks by the counter in");
   ASSERT_EQ(by_counter.size(), 4U) << result.text();
   EXPECT_GT(std::stoi(by_counter[0]), 48) << result.text();
+  int taken = 0;
+  for (const std::string& tasks : by_counter) taken += std::stoi(tasks);
+  EXPECT_EQ(taken, 64) << result.text();
 }
 
 TEST(mpi_one_sided, the_pitfall_counts_to_one_with_any_number_of_ranks) {

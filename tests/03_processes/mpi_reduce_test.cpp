@@ -131,6 +131,13 @@ TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_o
   }
 }
 
+TEST(mpi_reduce_ring, gives_a_single_rank_its_own_numbers) {
+  const Numbers mine = {3, 1, 4};
+  Numbers total(mine.size(), -1);
+  ring_all_reduce(mine, total, 0, 1);
+  EXPECT_EQ(total, mine);
+}
+
 TEST(mpi_reduce, one_rank_has_its_own_numbers_without_mpirun_too) {
   const auto result = run("mpi_reduce");
   EXPECT_EQ(result.exit_code, 0) << result.text();

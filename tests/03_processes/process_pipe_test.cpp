@@ -2,6 +2,10 @@
 
 #include "03_processes/process_pipe/squares.hpp"
 
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 
 #include "support/run.hpp"
@@ -74,6 +78,22 @@ TEST(process_pipe_read_number, refuses_a_file_that_ends_within_a_number) {
   close(pipe.writing);
   long number = 0;
   EXPECT_THROW(read_number(pipe, number), std::runtime_error);
+  close(pipe.reading);
+}
+
+TEST(process_pipe_make_pipe, a_program_that_is_started_by_exec_does_not_keep_the_ends) {
+  const Pipe pipe = make_pipe();
+  const pid_t program = cookbook::start_child([] {  // it says that it has begun, and runs until it is killed
+    execl("/bin/sh", "sh", "-c", "kill -STOP $$; exec sleep 60", nullptr);
+  });
+  siginfo_t stopped = {};
+  check(waitid(P_PID, static_cast<id_t>(program), &stopped, WSTOPPED | WEXITED | WNOWAIT), "waitid");
+  EXPECT_EQ(stopped.si_code, CLD_STOPPED);
+  close(pipe.writing);
+  pollfd news = {pipe.reading, POLLIN, 0};
+  EXPECT_EQ(check(poll(&news, 1, 0), "poll"), 1) << "the program has the writing end, and holds back the end-of-file";
+  check(kill(program, SIGKILL), "kill");
+  cookbook::exit_code_of(program);
   close(pipe.reading);
 }
 

@@ -120,6 +120,16 @@ TEST_F(process_pool_recovery, a_task_that_kills_is_given_up_and_the_others_are_d
   EXPECT_THROW(pool.map({5}), std::runtime_error);
 }
 
+TEST_F(process_pool_recovery, the_task_of_a_dead_worker_comes_before_those_that_wait) {
+  const auto die_at_the_first = [](long x) {
+    const long result = square(x);
+    if (x == 0 && board->begun[0] == 1) raise(SIGKILL);
+    return board->begun[0] == 2 ? result : -1;  // -1: the task has come before the first one was begun again
+  };
+  RecoveringPool pool(1, die_at_the_first);
+  EXPECT_EQ(pool.map(numbers_up_to(10)), squares_up_to(10));
+}
+
 TEST_F(process_pool_recovery, if_all_workers_die_each_task_is_tried_three_times_and_no_more_workers_are_started) {
   RecoveringPool pool(4, [](long x) {
     square(x);

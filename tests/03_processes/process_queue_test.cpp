@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -135,6 +136,26 @@ TEST(process_queue_shared_queue, join_waits_for_what_has_been_taken_but_not_proc
   EXPECT_EQ(waitpid(joiner, &status, WNOHANG), 0) << "nine of ten are done";
   queue->task_done();
   EXPECT_EQ(cookbook::exit_code_of(joiner), 0);
+}
+
+TEST(process_queue_shared_queue, all_processes_that_wait_in_join_go_on) {
+  const Shared<SharedQueue<int, 16>> queue;
+  queue->put(1);
+  EXPECT_EQ(queue->get(), 1);
+  std::vector<pid_t> joiners;
+  for (int i = 0; i < 3; ++i) joiners.push_back(cookbook::start_child([&] { queue->join(); }));
+  for (const pid_t joiner : joiners) until_it_sleeps(joiner);
+  queue->task_done();
+  for (const pid_t joiner : joiners) {
+    const auto code = cookbook::exit_code_of(joiner, std::chrono::seconds(10));
+    EXPECT_EQ(code, 0);
+    for (bool has_ended = code.has_value(); !has_ended;) {  // lets it go all the same
+      queue->put(2);
+      queue->get();
+      queue->task_done();
+      has_ended = cookbook::exit_code_of(joiner, std::chrono::milliseconds(100)).has_value();
+    }
+  }
 }
 
 TEST(process_queue_shared_queue, refuses_more_task_done_than_items_taken) {

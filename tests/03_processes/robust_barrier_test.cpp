@@ -2,6 +2,7 @@
 
 #include "03_processes/robust_barrier/robust_barrier.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 
@@ -88,6 +89,19 @@ TEST(robust_barrier, who_does_not_come_in_time_breaks_it_for_all_and_for_ever) {
   EXPECT_EQ(cookbook::exit_code_of(other), 1);
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(barrier->wait_for(20s));
   EXPECT_LT(Clock::now() - start, 15s);
+}
+
+TEST(robust_barrier, a_sleeper_is_woken_when_the_barrier_breaks_and_need_not_look_again) {
+  Clock::duration shortest = 1h;
+  for (int round = 0; round < 5; ++round) {
+    const Shared<RobustBarrier> barrier(3);
+    const pid_t sleeper = start_sleeper(*barrier);
+    EXPECT_FALSE(barrier->wait_for(1ms));
+    const auto broken = Clock::now();
+    EXPECT_EQ(cookbook::exit_code_of(sleeper), 1);
+    shortest = std::min(shortest, Clock::now() - broken);
+  }
+  EXPECT_LT(shortest, RobustBarrier::look_again / 2);
 }
 
 TEST(robust_barrier, a_sleeper_learns_of_a_party_that_dies_with_the_lock) {

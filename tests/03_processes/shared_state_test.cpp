@@ -2,6 +2,7 @@
 
 #include "03_processes/shared_state/manager.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -154,6 +156,40 @@ TEST(shared_state, a_copy_of_a_channel_serves_the_next_process_when_the_one_befo
   EXPECT_EQ(cookbook::exit_code_of(worker), -SIGKILL);
   check(kill(manager.process(), SIGCONT), "kill");
   EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] { return map.get(2) == 20 ? 0 : 1; })), 0);
+}
+
+/// The descriptors of this process that were not there before.
+std::vector<int> new_files(const std::vector<int>& before) {
+  std::vector<int> found;
+  for (int file = 0; file < 1'000; ++file) {
+    if (fcntl(file, F_GETFD) != -1 && std::find(before.begin(), before.end(), file) == before.end()) {
+      found.push_back(file);
+    }
+  }
+  return found;
+}
+
+TEST(shared_state, a_client_that_reads_no_answers_holds_up_nobody) {
+  const std::vector<int> before = new_files({});
+  const Manager manager(2);
+  const int requests = new_files(before).at(0);  // the first that the manager has made
+  const Request request = {Request::set, 0, 0, 1, 10};
+  // Of client 0, in a process that can be killed: far more requests than there is room for answers.
+  const pid_t client = cookbook::start_child([&] {
+    for (int i = 0; i < 10'000; ++i) {
+      if (send(requests, &request, sizeof request, MSG_NOSIGNAL) == -1) return 1;
+    }
+    return 0;
+  });
+  const auto code = cookbook::exit_code_of(client, std::chrono::seconds(20));
+  EXPECT_EQ(code, 0) << "the manager waits for room for its answers";
+  if (!code) {
+    check(kill(manager.process(), SIGKILL), "kill");
+    check(kill(client, SIGKILL), "kill");
+    cookbook::exit_code_of(client);
+    return;
+  }
+  EXPECT_EQ(manager.map(1).get(1), 10);
 }
 
 TEST(shared_state, the_manager_ends_with_its_object) {

@@ -179,6 +179,16 @@ TEST(spawn_process, without_its_child_program_it_says_so) {
   EXPECT_THAT(result.err[0], testing::EndsWith(": No such file or directory"));
 }
 
+TEST(spawn_process, children_that_fail_are_counted_by_both_loops) {
+  const test_support::TemporaryDirectory folder;
+  const std::filesystem::path copy = folder.path / "spawn_process", child = folder.path / "spawn_process_child";
+  std::filesystem::copy_file(test_support::bin() + "/spawn_process", copy);
+  std::filesystem::copy_file("/bin/false", child);
+  const auto result = run(copy, {"--children", "3"});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  children that failed: 6, expected 0")) << result.text();
+}
+
 TEST(spawn_process_no_guard, each_child_starts_five_more) {
   const auto result = run("spawn_process_no_guard");
   EXPECT_EQ(result.exit_code, 1);

@@ -108,7 +108,8 @@ int main(int argc, char** argv) {
   const long dealt_equally = mpi::sum_over_ranks(std::ssize(equal)), dealt = mpi::sum_over_ranks(std::ssize(share));
   cookbook::Checks checks;
   if (rank == 0) {
-    cookbook::print_line(row("nobody", "0 numbers", fmt::format("{} numbers", total - dealt_equally),
+    cookbook::print_line(row("nobody", fmt::format("{} numbers", items - ranks),
+                             fmt::format("{} numbers", total - dealt_equally),
                              fmt::format("{} numbers", total - dealt)));
     checks.equal("the first list, put together again", numbers, one_to(items));
     checks.that("the second list, put together again from the shares of MPI_Scatterv", all_have_whole);
