@@ -38,6 +38,19 @@ TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
   }
 }
 
+TEST(executors, times_as_fast_are_the_first_time_divided_by_that_of_the_row) {
+  const auto result = run("executors", {"--steps", "5000000"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  const auto ms = result.captures("^[^.]* (\\d+\\.\\d) ms +[0-9.]+ x");
+  const auto faster = result.captures(" ms +(\\d+\\.\\d) x +[0-9.]+ ms$");
+  ASSERT_EQ(ms.size(), 4U) << result.text();
+  ASSERT_EQ(faster.size(), 4U) << result.text();
+  for (std::size_t i = 0; i < ms.size(); ++i) {  // all three figures are rounded to one digit
+    const double times = std::stod(ms[0]) / std::stod(ms[i]);
+    EXPECT_NEAR(std::stod(faster[i]), times, 0.06 + times * (0.05 / std::stod(ms[0]) + 0.05 / std::stod(ms[i])));
+  }
+}
+
 TEST(executors, the_books_jobs_add_up) {
   const auto result = run("executors");
   ASSERT_EQ(result.exit_code, 0) << result.text();
