@@ -1,5 +1,6 @@
 // The program's output, and what it relies on in Asio's pool.
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
@@ -9,6 +10,8 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "support/eventually.hpp"
 #include "support/run.hpp"
@@ -76,6 +79,26 @@ TEST(executors, each_pool_has_as_many_workers_as_it_was_told) {
   EXPECT_TRUE(test_support::eventually([&] { return children_of(program.pid()) == 6; }));
   EXPECT_TRUE(test_support::eventually([&] { return threads_of(program.pid()) >= 7; }));  // with that of main()
   EXPECT_EQ(program.wait().exit_code, 0);
+}
+
+TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
+  test_support::Process program("executors", {"--workers", "1", "--steps", "30000000"});
+  std::vector<long> threads;  // every 5 ms; oneTBB's loop is what runs at the end
+  std::atomic<bool> ended = false;
+  std::jthread sampler([&] {
+    while (!ended) {
+      if (const long now = threads_of(program.pid()); now > 0) threads.push_back(now);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  EXPECT_EQ(program.wait().exit_code, 0);
+  ended = true;
+  sampler.join();
+  ASSERT_GT(threads.size(), 40U);
+  // At the beginning the main thread is alone (a sanitizer has one of its own).
+  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), *std::min_element(threads.begin(), threads.end()));
+  EXPECT_GT(*std::max_element(threads.begin(), threads.end()), threads.back())
+      << "the pool of Asio has one thread more";
 }
 
 TEST(executors, no_workers_are_refused) {
