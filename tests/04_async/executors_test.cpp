@@ -1,5 +1,6 @@
 // The program's output, and what it relies on in Asio's pool.
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
@@ -9,6 +10,8 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "support/eventually.hpp"
 #include "support/run.hpp"
@@ -38,6 +41,19 @@ TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
   }
 }
 
+TEST(executors, times_as_fast_are_the_first_time_divided_by_that_of_the_row) {
+  const auto result = run("executors", {"--steps", "5000000"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  const auto ms = result.captures("^[^.]* (\\d+\\.\\d) ms +[0-9.]+ x");
+  const auto faster = result.captures(" ms +(\\d+\\.\\d) x +[0-9.]+ ms$");
+  ASSERT_EQ(ms.size(), 4U) << result.text();
+  ASSERT_EQ(faster.size(), 4U) << result.text();
+  for (std::size_t i = 0; i < ms.size(); ++i) {  // all three figures are rounded to one digit
+    const double times = std::stod(ms[0]) / std::stod(ms[i]);
+    EXPECT_NEAR(std::stod(faster[i]), times, 0.06 + times * (0.05 / std::stod(ms[0]) + 0.05 / std::stod(ms[i])));
+  }
+}
+
 TEST(executors, the_books_jobs_add_up) {
   const auto result = run("executors");
   ASSERT_EQ(result.exit_code, 0) << result.text();
@@ -63,6 +79,26 @@ TEST(executors, each_pool_has_as_many_workers_as_it_was_told) {
   EXPECT_TRUE(test_support::eventually([&] { return children_of(program.pid()) == 6; }));
   EXPECT_TRUE(test_support::eventually([&] { return threads_of(program.pid()) >= 7; }));  // with that of main()
   EXPECT_EQ(program.wait().exit_code, 0);
+}
+
+TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
+  test_support::Process program("executors", {"--workers", "1", "--steps", "30000000"});
+  std::vector<long> threads;  // every 5 ms; oneTBB's loop is what runs at the end
+  std::atomic<bool> ended = false;
+  std::jthread sampler([&] {
+    while (!ended) {
+      if (const long now = threads_of(program.pid()); now > 0) threads.push_back(now);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  EXPECT_EQ(program.wait().exit_code, 0);
+  ended = true;
+  sampler.join();
+  ASSERT_GT(threads.size(), 40U);
+  // At the beginning the main thread is alone (a sanitizer has one of its own).
+  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), *std::min_element(threads.begin(), threads.end()));
+  EXPECT_GT(*std::max_element(threads.begin(), threads.end()), threads.back())
+      << "the pool of Asio has one thread more";
 }
 
 TEST(executors, no_workers_are_refused) {

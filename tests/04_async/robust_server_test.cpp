@@ -127,6 +127,38 @@ TEST(robust_server, a_client_that_never_reads_is_closed_and_costs_little) {
   while (never_reads.send("x")) continue;  // waits until the server has closed it
 }
 
+/// How many bytes a client with small buffers of its own can send that never reads, until nothing moves for 200 ms.
+asio::awaitable<std::size_t> taken_from(tcp::socket& client) {
+  const std::string block(1 << 14, '!');
+  asio::steady_timer stuck(client.get_executor());
+  for (std::size_t bytes = 0;;) {
+    stuck.expires_after(200ms);
+    stuck.async_wait([&](error_code moved) {
+      if (!moved) client.cancel();
+    });
+    const auto [error, sent] = co_await client.async_write_some(asio::buffer(block), with_error);
+    bytes += sent;
+    if (error) co_return bytes;
+  }
+}
+
+TEST(robust_server, the_systems_buffers_for_a_client_do_not_grow_to_megabytes) {
+  asio::io_context loop(1);
+  RobustServer server(loop, 1h, 5);
+  tcp::socket client(loop, tcp::v4());
+  client.set_option(tcp::socket::send_buffer_size(1 << 14));
+  client.set_option(tcp::socket::receive_buffer_size(1 << 14));
+  client.connect(server.endpoint());
+  std::size_t bytes = 0;
+  asio::co_spawn(loop, taken_from(client), [&](const std::exception_ptr&, std::size_t taken) {
+    bytes = taken;
+    loop.stop();
+  });
+  loop.run();
+  EXPECT_GT(bytes, std::size_t{1} << 16);
+  EXPECT_LT(bytes, std::size_t{1} << 19);
+}
+
 TEST(robust_server, one_client_too_many_is_rejected_and_the_others_are_served) {
   ServerProcess server("robust_server", {"--serve", "--timeout-ms", "60000", "--max-clients", "5"});
   std::vector<Client> clients;

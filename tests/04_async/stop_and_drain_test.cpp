@@ -3,12 +3,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "04_async/stop_and_drain/closable_queue.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
 
@@ -39,6 +44,36 @@ TEST(stop_and_drain, what_is_in_flight_is_finished_and_what_is_not_begun_is_hand
   EXPECT_EQ(std::stoi(finished[0]) + std::stoi(handed_back.at(0)), 100);
   EXPECT_GE(std::stoi(finished[0]), 8);     // the signal comes when two orders per worker have begun
   EXPECT_GT(std::stoi(handed_back[0]), 0);  // and not at the end of all
+}
+
+/// Whether a thread, whose folder below /proc this is, blocks the signal.
+bool blocks(const std::filesystem::path& thread, int signal) {
+  std::ifstream status(thread / "status");
+  for (std::string word; status >> word;) {
+    if (word == "SigBlk:" && status >> word) return std::stoull(word, nullptr, 16) >> (signal - 1) & 1;
+  }
+  return false;
+}
+
+TEST(stop_and_drain, every_thread_of_the_service_that_asks_for_an_end_blocks_sigterm_and_ctrl_c) {
+  test_support::Process program("stop_and_drain", {"--workers", "4", "--order-ms", "400"});
+  const std::filesystem::path processes = "/proc";
+  const std::string id = std::to_string(program.pid());
+  const auto service_blocks_both_in_all_threads = [&] {
+    std::ifstream children(processes / id / "task" / id / "children");
+    for (std::string child; children >> child;) {
+      std::error_code gone;
+      int threads = 0, blocking = 0;
+      for (const auto& thread : std::filesystem::directory_iterator(processes / child / "task", gone)) {
+        ++threads;
+        blocking += blocks(thread, SIGTERM) && blocks(thread, SIGINT);
+      }
+      if (threads >= 5 && blocking >= 5) return true;  // the workers, and the thread that reads
+    }
+    return false;
+  };
+  EXPECT_TRUE(test_support::eventually(service_blocks_both_in_all_threads));
+  EXPECT_EQ(program.wait().exit_code, 0);
 }
 
 TEST(stop_and_drain, ctrl_c_leaves_no_service_behind) {

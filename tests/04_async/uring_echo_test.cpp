@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "04_async/uring_echo/uring_server.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -117,6 +119,19 @@ TEST(uring_echo_server, more_clients_than_the_queue_has_entries_are_served_at_th
   for (int i = 0; i < 400; ++i) clients.emplace_back(server.listener.port);
   for (Client& client : clients) client.send("hello");
   for (std::size_t i = clients.size(); i-- > 0;) EXPECT_EQ(clients[i].receive(5), "hello");
+}
+
+TEST(uring_echo_server, it_ends_with_its_last_client_though_one_more_has_come) {
+  SKIP_WITHOUT_IO_URING();
+  test_support::with_watchdog([] {
+    Server server(1);
+    std::optional<Client> first(std::in_place, server.listener.port);
+    EXPECT_TRUE(echoes(*first, "hello"));
+    Client one_more(server.listener.port);  // the system has accepted it, the server has not
+    EXPECT_TRUE(one_more.send("hello"));
+    first.reset();
+    server.running.join();
+  });
 }
 
 TEST(uring_echo_server, a_system_that_accepts_nobody_is_an_error) {

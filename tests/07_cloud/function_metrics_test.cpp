@@ -3,6 +3,8 @@
 #include "07_cloud/function_metrics/metrics.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <latch>
 #include <sstream>
 #include <stdexcept>
@@ -36,10 +38,13 @@ TEST(function_metrics, counts_are_exact_for_any_number_of_threads) {
 }
 
 TEST(function_metrics, shows_a_mean_that_no_call_takes_and_readings_that_do_not_fit) {
+  const auto start = std::chrono::steady_clock::now();
   const auto result = run("function_metrics");
+  const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
   const auto row = result.captures("^load +4000 +0 +([0-9.]+) us +(?:1|2|4) us +(?:4096|8192|16384|32768) us$");
   ASSERT_EQ(row.size(), 1U) << result.text();
   EXPECT_GT(std::stod(row[0]), 200) << "a tenth of 2 ms";
+  EXPECT_LE(std::stod(row[0]) * 1'000, us.count()) << "each thread makes 1,000 calls one after another";
   EXPECT_EQ(result.lines_with("^of 1000 readings, .* in 0 when read together$").size(), 1U) << result.text();
   const auto cost = result.captures("^a call of multiply takes (\\d+) ns when it is counted");
   ASSERT_EQ(cost.size(), 1U) << result.text();
@@ -49,12 +54,22 @@ TEST(function_metrics, shows_a_mean_that_no_call_takes_and_readings_that_do_not_
 TEST(function_metrics, prometheus_reads_the_page) {
   const test_support::TemporaryDirectory folder;
   const std::string file = folder.path / "page";
-  ASSERT_EQ(run("function_metrics", {"--calls", "20", "--file", file}).exit_code, 0);
+  ASSERT_EQ(run("function_metrics", {"--threads", "4", "--calls", "20", "--file", file}).exit_code, 0);
   const std::string page = test_support::text_of(file);
   EXPECT_EQ(value_of(page, "function_duration_seconds_count{function=\"divide\"}"), 80);
   EXPECT_EQ(value_of(page, "function_errors_total{function=\"divide\"}"), 8);
   EXPECT_EQ(value_of(page, "function_errors_total{function=\"load\"}"), 0);
   EXPECT_GE(value_of(page, "function_duration_seconds_sum{function=\"load\"}"), 8 * 0.002);
+  double calls = 0, longest_sum = 0;  // the sum if each call took as long as its bucket's end
+  for (std::size_t i = 0; i < Histogram::Counts().size(); ++i) {
+    const double end = Histogram::limit(i);
+    const std::string name = std::isinf(end) ? "+Inf" : fmt::format("{}", end);
+    const double up_to_here = value_of(page, "function_duration_seconds_bucket{function=\"load\",le=\"" + name + "\"}");
+    if (up_to_here > calls) longest_sum += (up_to_here - calls) * end;
+    calls = up_to_here;
+  }
+  EXPECT_EQ(calls, 80);
+  EXPECT_LE(value_of(page, "function_duration_seconds_sum{function=\"load\"}"), longest_sum);
 
   const auto parser = run("/bin/sh", {"-c", "command -v promtool || exit 77; exec promtool check metrics < " + file});
   if (parser.exit_code == 77) GTEST_SKIP() << "no promtool; install prometheus";

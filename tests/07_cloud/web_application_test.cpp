@@ -47,6 +47,7 @@ TEST(web_application, root_is_a_greeting_of_17_characters) {
   EXPECT_EQ(body(reply), "Hello from Flask!");
   EXPECT_TRUE(has_field(reply, "Content-Length: 17"));
   EXPECT_TRUE(has_field(reply, "Content-Type: text/html; charset=utf-8"));
+  EXPECT_TRUE(has_field(reply, "Connection: close")) << "one request per connection, and it says so";
   EXPECT_EQ(body(visit(shared_server(), "GET", "/?a=b&c")), "Hello from Flask!");
   EXPECT_EQ(body(visit(shared_server(), "GET", "http://elsewhere/?a")), "Hello from Flask!");
 }
