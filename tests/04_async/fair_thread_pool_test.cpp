@@ -64,13 +64,18 @@ TEST(fair_thread_pool_class, wakes_one_worker_for_one_task) {
 
 TEST(fair_thread_pool_class, while_one_is_on_its_way_no_other_is_woken) {
   with_watchdog([] {
-    // On a busy machine the simple form may wake few as well, but not again and again.
-    long most_of_the_simple_form = 0;
-    for (int round = 0; round < 200 && most_of_the_simple_form < 1'500; ++round) {
-      EXPECT_LT(wake_ups(Wake::few, 16, 5'000), 1'000);
-      most_of_the_simple_form = std::max(most_of_the_simple_form, wake_ups(Wake::one_per_task, 16, 5'000));
+    for (int round = 0; round < 10; ++round) EXPECT_LT(wake_ups(Wake::few, 16, 5'000), 1'000);
+  });
+}
+
+// Not where other programs keep the processors busy: there, workers that are awake wait for one, and few are woken.
+TEST(fair_thread_pool_timing, the_simple_form_wakes_a_worker_again_and_again) {
+  with_watchdog([] {
+    long most = 0;
+    for (int round = 0; round < 200 && most < 1'500; ++round) {
+      most = std::max(most, wake_ups(Wake::one_per_task, 16, 5'000));
     }
-    EXPECT_GE(most_of_the_simple_form, 1'500);
+    EXPECT_GE(most, 1'500);
   });
 }
 

@@ -153,7 +153,9 @@ TEST_F(container_Server, inherits_neither_descriptors_nor_environment) {
   int sockets = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd")) {
     if (std::stoi(entry.path().filename()) < 3) continue;
-    const std::string target = std::filesystem::read_symlink(entry.path());
+    std::error_code closed_since;
+    const std::string target = std::filesystem::read_symlink(entry.path(), closed_since);
+    if (closed_since) continue;
     EXPECT_TRUE(target.starts_with("socket:")) << target;
     ++sockets;
   }

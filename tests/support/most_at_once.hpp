@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <latch>
 #include <thread>
 
 namespace test_support {
@@ -20,13 +21,16 @@ inline std::size_t threads_of_this_process() {
 template <typename Work>
 std::size_t most_at_once(std::size_t (*count)(), std::size_t wanted, Work work) {
   std::atomic<std::size_t> most = 0;
-  const std::size_t before = count() + (count == threads_of_this_process);  // the sampler is a thread, too
+  std::latch begun(1);
   std::jthread sampler([&](const std::stop_token& stop) {
+    const std::size_t before = count();  // with this thread, and one of ThreadSanitizer's own, if there is one
+    begun.count_down();
     while (!stop.stop_requested()) {
       const std::size_t now = count();
       if (now > before) most = std::max(most.load(), now - before);
     }
   });
+  begun.wait();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (most < wanted && std::chrono::steady_clock::now() < end) work();
   return most;
