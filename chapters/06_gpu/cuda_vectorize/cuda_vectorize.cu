@@ -40,13 +40,11 @@ struct Series {
   }
 };
 
-/// The shortest of some calls of `work`, in milliseconds: three, and short ones for 50 ms. The first calls take longer,
-/// since the system has to provide the memory for their results; later ones get memory that was freed before.
+/// The shortest of three calls of `work`, in milliseconds.
 template <typename Work>
 double milliseconds(Work work) {
   double best = std::numeric_limits<double>::infinity();
-  const cookbook::Stopwatch all;
-  for (int i = 0; i < 3 || all.seconds() < 0.05; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const cookbook::Stopwatch watch;
     work();
     best = std::min(best, watch.seconds() * 1e3);
