@@ -93,7 +93,7 @@ def usage_faults(recipe, build):
 def thread_faults(recipe, build):
     library = build / "lib" / "libexercise_interposer.so"  # counts threads; there is none for a sanitizer
     text = process.run(recipe.command(build, None, ["--help"]), process.LIMIT).text
-    match = re.search(r"--(threads|workers)[ =]N\S* +([^\n(]*threads(?! that .* may)[^\n(]*)\(", text)
+    match = re.search(r"--(threads|workers)[ =]N\S* +([^\n(]*threads(?! per block| that .* may)[^\n(]*)\(", text)
     if not match or not library.exists() or recipe.launcher != "plain":
         return
     with tempfile.TemporaryDirectory() as scratch:

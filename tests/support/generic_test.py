@@ -305,10 +305,11 @@ class Usage(Case):
     def test_threads_that_are_not_there(self):
         (self.build / "lib").mkdir()
         (self.build / "lib" / "libexercise_interposer.so").touch()
-        help_text = ('if [ "$1" = --help ]; then\n  echo "  --threads N=4  threads that work (1 to 64)"\n'
+        help_text = ('if [ "$1" = --help ]; then\n  echo "  --threads N=4  {} (1 to 64)"\n'
                      '  echo "  --help"\n  exit\nfi\n')
-        for threads, faults in (("6", 1), ("7", 0), ("9", 0)):
-            self.script(help_text + f'[ "$*" = "--threads 7" ] || exit 2\necho threads {threads} '
+        for threads, faults, what in (("6", 1, "threads that work"), ("7", 0, "threads that work"),
+                                      ("9", 0, "threads that work"), ("6", 0, "threads per block")):
+            self.script(help_text.format(what) + f'[ "$*" = "--threads 7" ] || exit 2\necho threads {threads} '
                         '>>"$COOKBOOK_EXERCISE_RECORD"\n')
             self.assertEqual(len(list(generic.thread_faults(self.recipe, self.build))), faults, threads)
 
