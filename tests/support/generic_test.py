@@ -246,6 +246,11 @@ class Numbers(unittest.TestCase):
 
     def test_white_space_is_folded(self):
         self.assertTrue(page.same("a   9 ms", "a 10 ms"))
+        self.assertTrue(page.same("at most   ~380 of 400", "at most 7 of 400"))
+        self.assertTrue(page.same("ends at ~-927632", "ends at 12"))
+        self.assertFalse(page.same("at most ~380 of 400", "at most none of 400"))
+        self.assertFalse(page.same("at most ~380 of 400", "at most 7 of 401"))
+        self.assertFalse(page.same("~3 left", "30000000000 left"))
         self.assertTrue(page.same("<words...> took 9 ms", "all of it took 10000 ms"))
         self.assertTrue(page.same("later by -9 ms, 0 us", "later by -12 ms, 1'000'000 us"))
         self.assertFalse(page.same("a 9 ms", "a -9 ms"))
