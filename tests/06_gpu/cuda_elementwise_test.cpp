@@ -102,6 +102,12 @@ TEST(cuda_elementwise_elementwise, reads_each_input_once_and_writes_each_output_
   EXPECT_EQ(test_support::count(ptx, "st.global"), 1) << ptx;
 }
 
+TEST(cuda_elementwise_elementwise, computes_the_index_in_64_bits) {
+  const std::string ptx = ptx_of(Elementwise<float*>::text({"c"}, "c[i] = 1"));
+  EXPECT_THAT(ptx, HasSubstr("mul.wide.u32")) << "block * threads per block";
+  EXPECT_EQ(test_support::count(ptx, "mad.lo.s32"), 0) << ptx;
+}
+
 TEST(cuda_elementwise_elementwise, counts_the_lines_of_an_operation_of_several) {
   EXPECT_THAT(messages_about("float t = a * x[i];\nc[i] = t + z"), HasSubstr("operation(2): error: identifier \"z\""));
   EXPECT_EQ(messages_about("float t = a * x[i];\nc[i] = t"), "accepted");
