@@ -59,9 +59,13 @@ TEST(cuda_self_check, a_library_without_a_version_function_is_of_unknown_version
 TEST(cuda_self_check, versions_are_what_the_library_says) {
   const Handle curand = open_library("curand"), nvrtc = open_library("nvrtc");
   if (!curand || !nvrtc) GTEST_SKIP() << "libcurand or libnvrtc is not installed";
-  EXPECT_THAT(version_of(curand, "curand"), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  const auto property = function_of<int(libraryPropertyType, int*)>(curand, "curandGetProperty");
+  ASSERT_NE(property, nullptr);
+  int major = 0, minor = 0, patch = 0;
+  ASSERT_EQ(property(MAJOR_VERSION, &major) + property(MINOR_VERSION, &minor) + property(PATCH_LEVEL, &patch), 0);
+  EXPECT_EQ(version_of(curand, "curand"),
+            std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch));
   const auto version = function_of<int(int*, int*)>(nvrtc, "nvrtcVersion");
-  int major = 0, minor = 0;
   ASSERT_NE(version, nullptr);
   ASSERT_EQ(version(&major, &minor), 0);
   EXPECT_EQ(version_of(nvrtc, "nvrtc"), std::to_string(major) + "." + std::to_string(minor));

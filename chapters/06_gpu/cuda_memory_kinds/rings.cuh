@@ -29,16 +29,14 @@ __device__ inline unsigned follow(const unsigned* ring, int steps) {
   return at;
 }
 
-inline __global__ void follow_in_shared_memory(const unsigned* ring, int steps, unsigned* end) {
+__global__ void follow_in_shared_memory(const unsigned* ring, int steps, unsigned* end) {
   __shared__ unsigned ring_in_shared_memory[small_ring];
   for (unsigned i = threadIdx.x; i < small_ring; i += blockDim.x) ring_in_shared_memory[i] = ring[i];
   __syncthreads();
   *end = follow(ring_in_shared_memory, steps);
 }
 
-inline __global__ void follow_in_constant_memory(int steps, unsigned* end) {
-  *end = follow(ring_in_constant_memory, steps);
-}
+__global__ void follow_in_constant_memory(int steps, unsigned* end) { *end = follow(ring_in_constant_memory, steps); }
 
 /// A larger ring: a place is a line of 128 bytes, and begins with the address of the next. __ldca() is a load from
 /// global memory, through all caches.
@@ -48,7 +46,7 @@ struct Line {
 };
 
 /// Goes on from `*at`, so that the next launch finds lines that were not loaded before, until the ring is closed.
-inline __global__ void follow_lines(const Line** at, int steps) {
+__global__ void follow_lines(const Line** at, int steps) {
   const Line* line = *at;
 #pragma unroll 16
   for (int step = 0; step < steps; ++step) line = reinterpret_cast<const Line*>(__ldca(&line->next));

@@ -43,7 +43,7 @@ __global__ void add_atomically(const float* values, int count, float* sum) {
 
 void print_row(const char* what, std::size_t count, double seconds, double seconds_of_few,
                const std::set<float>& sums) {
-  cookbook::println("{:<36}{:8.2f} GB/s{:9.2f} us  {:>3}  {}", what, static_cast<double>(count) * 4e-9 / seconds,
+  cookbook::println("{:<36}{:8.2f} GB/s{:9.2f} us  {:>3}  {:.9g}", what, static_cast<double>(count) * 4e-9 / seconds,
                     seconds_of_few * 1e6, sums.size(), *sums.rbegin());
 }
 

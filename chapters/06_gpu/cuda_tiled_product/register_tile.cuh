@@ -28,8 +28,7 @@ inline __device__ Place place_of(int thread) {
 /// Adds 8 numbers of a column of A times 16 of a row of B to the thread's sums, one product to each of the 8 x 16:
 /// 24 numbers serve 128 multiplications.
 /// Unrolled, all indexes are constants: only then can the arrays be registers. The order goes down one column of sums
-/// and up the next, so that two instructions in a row always share a number, which is then probably read from its
-/// register only once.
+/// and up the next, so that two instructions in a row always share a number.
 inline __device__ void add_outer_product(float (&sum)[own_rows][own_columns], const float (&a)[own_rows],
                                          const float (&b)[own_columns]) {
 #pragma unroll

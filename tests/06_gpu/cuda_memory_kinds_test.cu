@@ -1,4 +1,9 @@
-// The programs seen from outside.
+// The order of a ring, in the process; the programs seen from outside.
+
+#include "06_gpu/cuda_memory_kinds/rings.cuh"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
@@ -22,6 +27,19 @@ TEST(cuda_memory_kinds, without_a_device_it_is_skipped_with_a_reason) {
     EXPECT_TRUE(result.out.empty()) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();
     EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(cuda_memory_kinds_rings, a_ring_leads_through_all_places_before_it_is_closed) {
+  for (const std::size_t places : {1U, 2U, 3U, 512U, 8192U}) {
+    const std::vector<std::size_t> next = random_cycle(places);
+    std::vector<bool> seen(places);
+    std::size_t at = 0, steps = 0;
+    for (; !seen[at]; at = next[at], ++steps) seen[at] = true;
+    EXPECT_EQ(at, 0U) << places;
+    EXPECT_EQ(steps, places);
+    EXPECT_EQ(after(next, places), 0U) << places;
+    EXPECT_EQ(after(next, places + 1), next[0]) << places;
   }
 }
 
