@@ -6,7 +6,7 @@
 #include "cookbook/cuda.hpp"
 
 /// Step number `step` with each of the numbers. The steps give another result in another order.
-inline __global__ void take_step(std::uint32_t* numbers, int count, std::uint32_t step) {
+__global__ void take_step(std::uint32_t* numbers, int count, std::uint32_t step) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) numbers[i] = numbers[i] * 1664525 + step;
 }

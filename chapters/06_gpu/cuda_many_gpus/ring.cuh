@@ -67,7 +67,7 @@ inline void receive(Worker& worker, float* target, const Worker& from, std::size
   worker.bytes_received += count * sizeof(float);
 }
 
-inline __global__ void add(float* sum, const float* other, std::size_t count) {
+__global__ void add(float* sum, const float* other, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) sum[i] += other[i];
 }

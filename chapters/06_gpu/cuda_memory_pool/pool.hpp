@@ -37,7 +37,7 @@ inline bool pools_supported() {
 }
 
 /// Keeps the device busy for so many clock cycles.
-inline __global__ void spin(long long cycles) {
+__global__ void spin(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
   }

@@ -8,7 +8,7 @@
 #include "cookbook/cuda.hpp"
 
 /// Replaces each number x by 1664525 x + 1013904223, `steps` times: steps of a random number generator.
-inline __global__ void advance(std::uint32_t* numbers, std::size_t count, int steps) {
+__global__ void advance(std::uint32_t* numbers, std::size_t count, int steps) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   std::uint32_t number = numbers[i];
