@@ -33,10 +33,10 @@ struct SleepingTimer {
   int ticks = 0;
 
   void operator()(std::stop_token stop) {
-    while (ticks < most_ticks && !stop.stop_requested()) {
+    do {
       std::this_thread::sleep_for(period);
       ++ticks;
-    }
+    } while (ticks < most_ticks && !stop.stop_requested());
   }
 };
 
@@ -84,6 +84,6 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("ticks of Timer-1, Timer-2, and the one with an hour",
                std::vector{one.ticks(), two.ticks(), waiting.ticks()}, {ticks, ticks, 0});
-  checks.that("the timer that sleeps ended before its 1000th tick", sleeping.ticks < 1000);
+  checks.that("the timer that sleeps ticked before it ended", sleeping.ticks > 0);
   return checks.exit_code();
 }
