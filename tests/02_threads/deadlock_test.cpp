@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <sstream>
 
@@ -157,6 +158,32 @@ TEST(deadlock_traced_mutex, draws_the_same_in_every_run) {
   EXPECT_EQ(first[1], "B locks 1");
   EXPECT_EQ(first[2], "C waits for 0, which A holds");
   EXPECT_EQ(first[3], "A waits for 1, which B holds");
+}
+
+TEST(deadlock_traced_mutex, a_thread_that_ends_does_not_pass_on_the_turn_of_another_one) {
+  Trace trace;
+  TracedMutex one(trace, 1), two(trace, 2), three(trace, 3), four(trace, 4);
+  std::latch turn_of_c(1);
+  const auto a = [&] {
+    { std::scoped_lock lock(one); }
+    turn_of_c.wait();  // it is B's turn when A has unlocked, and C's when A ends
+  };
+  const auto b = [&] {
+    { std::scoped_lock lock(two); }
+    std::scoped_lock lock(two);
+  };
+  const auto c = [&] {
+    std::scoped_lock first(three);
+    { std::scoped_lock second(four); }
+    turn_of_c.count_down();
+    std::this_thread::sleep_for(20ms);  // until A has ended; B waits for its turn
+    std::scoped_lock second(four);
+  };
+  trace.run({a, b, c});
+  Lines drawn;
+  for (const auto& [thread, what] : trace.events()) drawn.push_back(what);
+  EXPECT_EQ(drawn, (Lines{"A locks 1", "B locks 2", "C locks 3", "A unlocks 1", "B unlocks 2",
+                          "C locks 4, unlocks 4, locks 4, unlocks 4, unlocks 3", "B locks 2, unlocks 2"}));
 }
 
 TEST(deadlock_traced_mutex, lets_in_one_thread_at_a_time) {

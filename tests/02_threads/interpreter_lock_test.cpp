@@ -52,7 +52,9 @@ TEST(interpreter_lock, waiting_takes_as_long_as_the_server_does_and_in_turn_if_t
   EXPECT_GE(times("3 threads wait, and keep the lock").first, 60);
   EXPECT_GE(times("3 threads wait, and keep the lock").second, 20);
   EXPECT_GE(times("10 waits of 1 ms, another computes").second, 10);
-  EXPECT_GE(times("10 waits of 1 ms, another computes").first, 30);  // the other thread has the lock for 5 ms at a time
+  // Each reply waits until the other thread has had its 5 ms; half of them, if that one was interrupted now and then
+  // before it asked for its next turn.
+  EXPECT_GE(times("10 waits of 1 ms, another computes").first, 25);
 }
 
 TEST(interpreter_lock_class, threads_get_it_in_the_order_in_which_they_ask) {

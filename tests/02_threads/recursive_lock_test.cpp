@@ -2,14 +2,15 @@
 
 #include "02_threads/recursive_lock/box.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "cookbook/measure.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -17,144 +18,117 @@ namespace {
 using namespace std::chrono_literals;
 using test_support::run;
 
-TEST(recursive_lock, a_change_is_seen_half_made_only_if_add_locks_in_two_steps) {
+TEST(recursive_lock, an_addition_is_lost_only_if_add_locks_in_two_steps) {
   const auto result = run("recursive_lock");
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const auto row = [&](const std::string& what) { return result.captures("^" + what + "  +(.*)$"); };
   using Row = std::vector<std::string>;
-  EXPECT_EQ(row("two locks, one after the other"), Row{"half a change    half a change"}) << result.text();
-  EXPECT_EQ(row("recursive mutex, locked twice"), Row{"has to wait      half a change"}) << result.text();
-  EXPECT_EQ(row("plain mutex, locked once"), Row{"has to wait      is not called"}) << result.text();
+  EXPECT_EQ(row("two steps with a lock each"), Row{"adds one, too                1"}) << result.text();
+  EXPECT_EQ(row("recursive mutex, locked again"), Row{"has to wait                  2"}) << result.text();
+  EXPECT_EQ(row("plain mutex, locked once"), Row{"has to wait                  2"}) << result.text();
   EXPECT_EQ(row("locked twice"), Row{"has to wait"}) << result.text();
   EXPECT_EQ(row("unlocked once"), Row{"has to wait"}) << result.text();
   EXPECT_EQ(row("unlocked twice"), Row{"can lock it"}) << result.text();
 }
 
-/// A box, and its numbers under its lock.
-template <typename Box>
-class Open : public Box {
- public:
-  bool is_consistent() {
-    const std::scoped_lock lock(this->mutex_);
-    return this->total_ == this->additions_;
-  }
-  int additions() {
-    const std::scoped_lock lock(this->mutex_);
-    return this->additions_;
-  }
-};
-
 template <typename Box>
 class recursive_lock_boxes : public testing::Test {};
-using Boxes = testing::Types<Open<RecursiveBox>, Open<PlainBox>>;
+using Boxes = testing::Types<RecursiveBox, PlainBox>;
 TYPED_TEST_SUITE(recursive_lock_boxes, Boxes);
 
-TYPED_TEST(recursive_lock_boxes, returns_the_new_total) {
+template <typename Box>
+class recursive_lock_all_boxes : public testing::Test {};
+using AllBoxes = testing::Types<TwoStepBox, RecursiveBox, PlainBox>;
+TYPED_TEST_SUITE(recursive_lock_all_boxes, AllBoxes);
+
+TYPED_TEST(recursive_lock_all_boxes, hold_what_was_set_and_added) {
   TypeParam box;
-  EXPECT_EQ(box.add(), 1);
-  EXPECT_EQ(box.add(), 2);
-  EXPECT_EQ(box.change(-7), -5);
-  EXPECT_EQ(box.additions(), 2);
+  EXPECT_EQ(box.items(), 0);
+  box.add(3);
+  EXPECT_EQ(box.items(), 3);
+  box.set(10);
+  box.add(-4);
+  EXPECT_EQ(box.items(), 6);
+  box.set(0);
+  EXPECT_EQ(box.items(), 0);
 }
 
-TYPED_TEST(recursive_lock_boxes, lets_no_other_thread_in_before_both_numbers_have_changed) {
+TYPED_TEST(recursive_lock_all_boxes, refuse_a_number_below_0_and_are_free_afterwards) {
   TypeParam box;
-  int looks = 0;
-  box.half_made = [&] {
-    ++looks;
-    EXPECT_STREQ(box.look(), "has to wait");
-  };
-  box.add();
-  EXPECT_STREQ(box.look(), "a whole change");
-  EXPECT_EQ(looks, 1);
+  box.set(2);
+  EXPECT_THROW(box.set(-1), std::invalid_argument);
+  EXPECT_TRUE(box.is_free());
+  EXPECT_THROW(box.add(-3), std::invalid_argument);
+  EXPECT_TRUE(box.is_free());
+  EXPECT_EQ(box.items(), 2);
 }
 
-TEST(recursive_lock_boxes_from_outside, change_finds_half_a_change_only_if_add_calls_it) {
-  RecursiveBox recursive;
-  recursive.add();
-  EXPECT_STREQ(recursive.found_by_change, "half a change");
-  recursive.change(0);
-  EXPECT_STREQ(recursive.found_by_change, "a whole change");
-  PlainBox plain;
-  plain.add();
-  EXPECT_STREQ(plain.found_by_change, "is not called");
-  plain.change(0);
-  EXPECT_STREQ(plain.found_by_change, "a whole change");
-  plain.change(1);  // a correction
-  EXPECT_STREQ(plain.look(), "half a change");
-}
-
-TYPED_TEST(recursive_lock_boxes, never_shows_an_addition_without_its_total) {
+TYPED_TEST(recursive_lock_boxes, let_no_other_thread_between_the_two_steps_of_add) {
   TypeParam box;
-  {
-    const auto add_often = [&] {
-      for (int i = 0; i < 20'000; ++i) box.add();
-    };
-    const std::jthread one(add_often), two(add_often);
-    for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(box.is_consistent());
-  }
-  EXPECT_TRUE(box.is_consistent());
-  EXPECT_EQ(box.additions(), 40'000);
+  int calls = 0;
+  box.add(1, [&] {
+    ++calls;
+    EXPECT_FALSE(box.is_free());
+  });
+  EXPECT_TRUE(box.is_free());
+  EXPECT_EQ(calls, 1);
 }
 
-TYPED_TEST(recursive_lock_boxes, loses_no_change_whichever_methods_the_threads_use) {
+TEST(recursive_lock_two_steps, leave_the_box_free_between_them) {
+  TwoStepBox box;
+  bool was_free = false;
+  box.add(1, [&] {
+    was_free = box.is_free();
+    box.set(7);
+  });
+  EXPECT_TRUE(was_free);
+  EXPECT_EQ(box.items(), 1) << "what was set meanwhile is overwritten";
+}
+
+TYPED_TEST(recursive_lock_boxes, lose_no_addition) {
   constexpr int rounds = 100'000;
   TypeParam box;
-  const auto often = [&](auto method) {
-    return std::jthread([=, &box] {
-      for (int i = 0; i < rounds; ++i) cookbook::do_not_optimize(method(box));
-    });
-  };
   {
-    const std::jthread adding = often([](TypeParam& b) { return b.add(); });
-    const std::jthread adding_too = often([](TypeParam& b) { return b.add(); });
-    const std::jthread adding_three = often([](TypeParam& b) { return b.change(+3); });
-    const std::jthread removing_one = often([](TypeParam& b) { return b.change(-1); });
-  }
-  EXPECT_EQ(box.change(0), 4 * rounds);
-  EXPECT_EQ(box.additions(), 2 * rounds);
-}
-
-TYPED_TEST(recursive_lock_boxes, gives_each_thread_a_total_of_its_own) {
-  constexpr int rounds = 20'000;
-  TypeParam box;
-  std::vector<int> totals[2];
-  {
-    std::vector<std::jthread> threads;
-    for (std::vector<int>& seen : totals) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < rounds; ++i) seen.push_back(box.add());
+    const auto add_often = [&](int number) {
+      return std::jthread([&box, number] {
+        for (int i = 0; i < rounds; ++i) box.add(number);
       });
-    }
-  }
-  std::vector<int> all = totals[0];
-  all.insert(all.end(), totals[1].begin(), totals[1].end());
-  std::sort(all.begin(), all.end());
-  for (int i = 0; i < 2 * rounds; ++i) ASSERT_EQ(all[i], i + 1);
-}
-
-TEST(recursive_lock_two_steps, lose_no_change_although_one_can_be_seen_half_made) {
-  Open<TwoStepBox> box;
-  {
-    const auto add_often = [&] {
-      for (int i = 0; i < 200'000; ++i) box.add();
     };
-    const std::jthread one(add_often), two(add_often);
+    const std::jthread one = add_often(1), two = add_often(1), three = add_often(3);
   }
-  EXPECT_TRUE(box.is_consistent());
-  EXPECT_EQ(box.change(0), 400'000);
-  int half = 0;
-  box.half_made = [&] { half += box.look() == std::string("half a change"); };
-  box.add();
-  EXPECT_EQ(half, 1);
-  EXPECT_STREQ(box.look(), "a whole change");
+  EXPECT_EQ(box.items(), 5 * rounds);
 }
 
-/// Whether another thread than the caller can lock the mutex now; if so, it unlocks it again.
-bool another_can_lock(std::recursive_mutex& mutex) {
-  bool locked = false;
-  std::jthread([&] { locked = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
-  return locked;
+/// While the box is in the middle of add(), other threads want to read it and to set it: both have to wait.
+TYPED_TEST(recursive_lock_boxes, make_items_and_set_wait_in_the_middle_of_add) {
+  TypeParam box;
+  std::atomic<int> seen = -1;
+  std::atomic<bool> has_set = false;
+  {
+    std::jthread reading, setting;
+    box.add(5, [&] {
+      reading = std::jthread([&] { seen = box.items(); });
+      std::this_thread::sleep_for(50ms);
+      EXPECT_EQ(seen, -1);
+    });
+    reading.join();
+    EXPECT_EQ(seen, 5);
+    box.add(1, [&] {
+      setting = std::jthread([&] {
+        box.set(20);
+        has_set = true;
+      });
+      std::this_thread::sleep_for(50ms);
+      EXPECT_FALSE(has_set);
+    });
+  }
+  EXPECT_EQ(box.items(), 20) << "what is set while another thread adds counts afterwards";
+}
+
+TEST(recursive_lock_boxes_of_one_thread, a_recursive_box_lets_its_own_thread_come_between) {
+  RecursiveBox box;
+  box.add(1, [&] { box.add(1); });
+  EXPECT_EQ(box.items(), 1);
 }
 
 TEST(recursive_lock_mutex, needs_as_many_unlocks_as_locks) {
@@ -167,6 +141,13 @@ TEST(recursive_lock_mutex, needs_as_many_unlocks_as_locks) {
     }
     EXPECT_TRUE(another_can_lock(mutex));
   }
+}
+
+TEST(recursive_lock_mutex, is_unlocked_again_by_the_thread_that_looks) {
+  std::mutex plain;
+  for (int look = 0; look < 3; ++look) EXPECT_TRUE(another_can_lock(plain));
+  std::recursive_mutex recursive;
+  for (int look = 0; look < 3; ++look) EXPECT_TRUE(another_can_lock(recursive));
 }
 
 TEST(recursive_lock_mutex, differs_from_a_lock_that_its_holder_cannot_take_again) {

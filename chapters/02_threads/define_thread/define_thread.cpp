@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// When a thread has begun and ended its work, in seconds.
+/// When a thread has begun and ended its work, in seconds; -1: not yet.
 struct Span {
   double begin = -1, end = -1;
 };
@@ -88,8 +88,7 @@ int main(int argc, char** argv) {
 
   int too_early = 0;
   for (int number = 1; number < threads; ++number) too_early += inside[number].begin < inside[number - 1].end;
-  const auto worked = std::count_if(after.begin(), after.end(),
-                                    [](const Span& span) { return span.end >= span.begin && span.begin >= 0; });
+  const auto worked = std::count_if(after.begin(), after.end(), [](const Span& span) { return span.end >= 0; });
   cookbook::Checks checks;
   checks.equal("inside the loop: threads that began before the previous one had ended", too_early, 0);
   checks.equal("after the loop: threads that have worked", worked, threads);

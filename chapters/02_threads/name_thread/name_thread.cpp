@@ -34,8 +34,8 @@ std::string name_in_proc(pid_t thread) {
   return name;
 }
 
-/// Lets `start(number, serve)` start three threads that run `serve()`. Prints and returns the names that the system has
-/// for them.
+/// Makes three threads, each by a call of `start(number, serve)`, and each runs `serve()`. Prints and returns the names
+/// that the system has for them.
 template <typename Start>
 std::vector<std::string> names_of_three(std::string_view how, std::chrono::milliseconds work, Start start) {
   std::vector<pid_t> ids(3);

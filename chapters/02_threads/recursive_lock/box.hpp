@@ -1,90 +1,106 @@
-/// A box that counts its items and the additions, in three forms. In each of them every access to a number is under the
-/// lock; they differ in when add() takes it, and which kind it is.
+/// A box that counts its items, in three forms. In each of them every access to the number is under the lock; they
+/// differ in when add() takes it, and which kind it is.
 #pragma once
 
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
-/// What the three boxes have in common: the numbers with their mutex, and what the program uses to look at them.
+/// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.
 template <typename Mutex>
-class Numbers {
- public:
-  /// What another thread finds that wants to look now.
-  const char* look() {
-    const char* found = "has to wait";
-    std::jthread([&] {
-      const std::unique_lock lock(mutex_, std::try_to_lock);  // takes the lock only if it need not wait
-      if (lock.owns_lock()) found = state();
-    }).join();
-    return found;
-  }
+bool another_can_lock(Mutex& mutex) {
+  bool locked = false;
+  std::jthread([&] {
+    locked = mutex.try_lock();
+    if (locked) mutex.unlock();
+  }).join();
+  return locked;
+}
 
-  std::function<void()> half_made = [] {};        // called in the middle of add()
-  const char* found_by_change = "is not called";  // what change() has found when it had its lock
+/// What the three boxes have in common.
+template <typename Mutex>
+class Contents {
+ public:
+  /// For the demonstration: whether a thread other than the caller could lock the box now.
+  bool is_free() { return another_can_lock(mutex_); }
 
  protected:
-  /// Whether the invariant holds: the total is the number of additions, as long as no user calls change().
-  const char* state() const { return total_ == additions_ ? "a whole change" : "half a change"; }
-
   Mutex mutex_;
-  int total_ = 0, additions_ = 0;
+  int items_ = 0;
 };
 
-/// Naive: add() locks for each of its two numbers by itself. Between the two, other threads see one of them changed.
-class TwoStepBox : public Numbers<std::mutex> {
+/// What add() calls between its two steps. By default nothing; in the demonstration another thread comes here.
+using Middle = std::function<void()>;
+inline void nothing() {}
+
+/// Naive: add() calls two methods that lock. Between the two calls the mutex is free.
+class TwoStepBox : public Contents<std::mutex> {
  public:
-  /// Corrects the total without counting as an addition. Returns the new total, as add() does.
-  int change(int items) {
+  int items() {
     std::scoped_lock lock(mutex_);
-    found_by_change = state();
-    return total_ += items;
+    return items_;
   }
 
-  int add() {
-    {
-      std::scoped_lock lock(mutex_);
-      ++additions_;
-    }
-    half_made();
-    return change(+1);
+  /// Throws std::invalid_argument if `number` is negative.
+  void set(int number) {
+    std::scoped_lock lock(mutex_);
+    if (number < 0) throw std::invalid_argument("a box cannot hold fewer than 0 items");
+    items_ = number;
+  }
+
+  void add(int number, const Middle& in_the_middle = nothing) {
+    const int before = items();
+    in_the_middle();
+    set(before + number);
   }
 };
 
-/// Both public methods lock: change(), because it may be called from outside, and add(), because it changes two numbers
-/// that belong together. And one calls the other.
-class RecursiveBox : public Numbers<std::recursive_mutex> {
+/// add() holds the lock all the time, and the two methods that it calls lock it again.
+class RecursiveBox : public Contents<std::recursive_mutex> {
  public:
-  int change(int items) {
-    std::scoped_lock lock(mutex_);  // the second lock of the same thread, if add() called
-    found_by_change = state();      // only for the demonstration
-    return total_ += items;
+  int items() {
+    std::scoped_lock lock(mutex_);
+    return items_;
   }
 
-  int add() {
-    std::scoped_lock lock(mutex_);  // nobody else comes in before both numbers have changed
-    ++additions_;
-    half_made();  // only for the demonstration: lets another thread look now
-    return change(+1);
+  void set(int number) {
+    std::scoped_lock lock(mutex_);  // the second lock of the same thread, if add() has called
+    if (number < 0) throw std::invalid_argument("a box cannot hold fewer than 0 items");
+    items_ = number;
+  }
+
+  void add(int number, const Middle& in_the_middle = nothing) {
+    std::scoped_lock lock(mutex_);  // no other thread comes between the two steps
+    const int before = items();
+    in_the_middle();
+    set(before + number);
   }
 };
 
 /// The better design: public methods lock and call private ones; private methods do the work and never lock.
-class PlainBox : public Numbers<std::mutex> {
+class PlainBox : public Contents<std::mutex> {
  public:
-  int change(int items) {
+  int items() {
     std::scoped_lock lock(mutex_);
-    found_by_change = state();
-    return change_while_locked(items);
+    return items_;
   }
 
-  int add() {
+  void set(int number) {
     std::scoped_lock lock(mutex_);
-    ++additions_;
-    half_made();
-    return change_while_locked(+1);
+    set_while_locked(number);
+  }
+
+  void add(int number, const Middle& in_the_middle = nothing) {
+    std::scoped_lock lock(mutex_);
+    const int before = items_;
+    in_the_middle();
+    set_while_locked(before + number);
   }
 
  private:
-  int change_while_locked(int items) { return total_ += items; }  // the caller holds the lock
+  void set_while_locked(int number) {  // the caller holds the lock
+    if (number < 0) throw std::invalid_argument("a box cannot hold fewer than 0 items");
+    items_ = number;
+  }
 };

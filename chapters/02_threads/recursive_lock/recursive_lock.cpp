@@ -1,9 +1,9 @@
 // Recursive lock
 //
-// A box counts its items. add() changes two numbers that belong together, and calls change(), which other threads may
-// call as well and which locks, too. In three boxes another thread looks in the middle of add(): one locks for each
-// number by itself, one holds a std::recursive_mutex, which the thread may lock again, and one needs no recursive
-// mutex. Then the program locks a recursive mutex twice, and shows when another thread can have it.
+// A box counts its items. add() reads their number and sets it anew, by two methods that users may call as well and
+// that lock the box. In three boxes another thread wants to add an item in the middle of add(): one locks for each of
+// the two steps by itself, one holds a std::recursive_mutex, which the thread may lock again, and one needs no
+// recursive mutex. Then the program locks a recursive mutex twice, and shows when another thread can have it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
 // Run:     recursive_lock
@@ -21,30 +21,20 @@
 
 namespace {
 
-struct Found {
-  std::string by_another_thread, by_change;
-};
-
-/// Adds an item. Returns what another thread finds in the middle of it, and what change() finds if add() calls it.
+/// One thread adds an item, and in the middle of that another thread wants to add one, too: at once if the box is free,
+/// else afterwards. Returns how many items there are in the end.
 template <typename Box>
-Found add_to(std::string_view name) {
+int add_two(std::string_view name) {
   Box box;
-  Found found;
-  box.half_made = [&] { found.by_another_thread = box.look(); };
-  box.add();
-  found.by_change = box.found_by_change;
-  cookbook::println("{:<32}{:<17}{}", name, found.by_another_thread, found.by_change);
-  return found;
-}
-
-/// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.
-bool another_can_lock(std::recursive_mutex& mutex) {
-  bool locked = false;
-  std::jthread([&] {
-    locked = mutex.try_lock();
-    if (locked) mutex.unlock();
-  }).join();
-  return locked;
+  const auto add_by_another_thread = [&] { std::jthread([&] { box.add(1); }).join(); };
+  bool came_between = false;
+  box.add(1, [&] {
+    came_between = box.is_free();
+    if (came_between) add_by_another_thread();
+  });
+  if (!came_between) add_by_another_thread();
+  cookbook::println("{:<33}{:<17}{:13}", name, came_between ? "adds one, too" : "has to wait", box.items());
+  return box.items();
 }
 
 }  // namespace
@@ -53,18 +43,18 @@ int main(int argc, char** argv) {
   cookbook::Options options("Let a thread lock a mutex that it already holds");
   options.parse(argc, argv);
 
-  cookbook::println("in the middle of add()          another thread   change() finds");
-  const Found two_step = add_to<TwoStepBox>("two locks, one after the other");
-  const Found recursive = add_to<RecursiveBox>("recursive mutex, locked twice");
-  const Found plain = add_to<PlainBox>("plain mutex, locked once");
+  cookbook::println("a thread adds an item            another thread     items at last");
+  const int two_step = add_two<TwoStepBox>("two steps with a lock each");
+  const int recursive = add_two<RecursiveBox>("recursive mutex, locked again");
+  const int plain = add_two<PlainBox>("plain mutex, locked once");
 
   std::recursive_mutex mutex;  // locked and unlocked by hand here, to look at it after each step
   std::vector<std::string> found;
   const auto look = [&](std::string_view step) {
     found.push_back(another_can_lock(mutex) ? "can lock it" : "has to wait");
-    cookbook::println("{:<32}{}", step, found.back());
+    cookbook::println("{:<33}{}", step, found.back());
   };
-  cookbook::println("a recursive mutex, by hand      another thread");
+  cookbook::println("a recursive mutex, by hand       another thread");
   mutex.lock();
   mutex.lock();
   look("locked twice");
@@ -74,12 +64,7 @@ int main(int argc, char** argv) {
   look("unlocked twice");
 
   cookbook::Checks checks;
-  const std::string half = "half a change", waits = "has to wait";
-  checks.equal("another thread",
-               std::vector{two_step.by_another_thread, recursive.by_another_thread, plain.by_another_thread},
-               {half, waits, waits});
-  checks.equal("change()", std::vector{two_step.by_change, recursive.by_change, plain.by_change},
-               {half, half, "is not called"});
-  checks.equal("by hand", found, {waits, waits, "can lock it"});
+  checks.equal("items at last", std::vector{two_step, recursive, plain}, {1, 2, 2});
+  checks.equal("by hand", found, {"has to wait", "has to wait", "can lock it"});
   return checks.exit_code();
 }

@@ -1,6 +1,6 @@
 // Pitfall: a method that holds a plain mutex calls another one that locks it
 //
-// add() locks the box's std::mutex and calls change(), which locks it again. The mutex is not free, so the thread waits
+// add() locks the box's std::mutex and calls set(), which locks it again. The mutex is not free, so the thread waits
 // until its holder unlocks it. But the holder is the thread itself, which waits. (C++ does not define what happens when
 // a thread locks a std::mutex that it holds; on Linux it waits for ever.)
 //
@@ -9,45 +9,48 @@
 // Symptom: hangs
 
 #include <cstdio>
+#include <latch>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 namespace {
 
 class Box {
  public:
-  int change(int items) {
+  int items() {
+    std::scoped_lock lock(mutex_);
+    return items_;
+  }
+
+  void set(int number) {
     std::scoped_lock lock(mutex_);  // wrong: add() has locked it already
-    return total_ += items;
+    if (number < 0) throw std::invalid_argument("a box cannot hold fewer than 0 items");
+    items_ = number;
   }
 
-  int add() {
+  void add(int number) {
     std::scoped_lock lock(mutex_);
-    ++additions_;
-    return change(+1);
-  }
-
-  int additions() {
-    std::scoped_lock lock(mutex_);
-    return additions_;
+    set(items_ + number);
   }
 
  private:
   std::mutex mutex_;
-  int additions_ = 0, total_ = 0;
+  int items_ = 0;
 };
 
 }  // namespace
 
 int main() {
   Box box;
-  std::puts("two threads add an item each");
+  std::latch all_have_set(2);
+  std::puts("two threads set the number of items to 10, and add an item each");
   std::fflush(stdout);
-  const auto add_one = [&] {
-    box.add();
-    box.change(+1);  // a correction, which is no addition
-    box.change(-1);
+  const auto set_and_add = [&] {
+    box.set(10);
+    all_have_set.arrive_and_wait();
+    box.add(1);
   };
-  { std::jthread first(add_one), second(add_one); }
-  std::printf("%d additions, total %d\n", box.additions(), box.change(0));
+  { std::jthread first(set_and_add), second(set_and_add); }
+  std::printf("%d items\n", box.items());
 }

@@ -127,13 +127,15 @@ int main(int argc, char** argv) {
   using Ring = RingQueue<int>;
   const int all = cookbook::allowed_processors();
   long wrong = 0;
+  const Job one_each{.threads = 1, .items = items, .capacity = capacity, .processors = all, .wrong = wrong};
+  const Job several{.threads = threads, .items = items, .capacity = capacity, .processors = all, .wrong = wrong};
+  const Job on_one_processor{.threads = 1, .items = items, .capacity = capacity, .processors = 1, .wrong = wrong};
   cookbook::println("                               with a lock             ring queue");
   cookbook::println("per 1000 items                 time    sleeps          time    sleeps");
-  print_row("1 producer, 1 consumer", pass<Locked>, pass<Ring>, {1, items, capacity, all, wrong});
-  print_row(fmt::format("{0} producers, {0} consumers", threads), pass<Locked>, pass<Ring>,
-            {threads, items, capacity, all, wrong});
-  print_row("there and back", there_and_back<Locked>, there_and_back<Ring>, {1, items, capacity, all, wrong});
-  print_row("the same, one processor", there_and_back<Locked>, there_and_back<Ring>, {1, items, capacity, 1, wrong});
+  print_row("1 producer, 1 consumer", pass<Locked>, pass<Ring>, one_each);
+  print_row(fmt::format("{0} producers, {0} consumers", threads), pass<Locked>, pass<Ring>, several);
+  print_row("there and back", there_and_back<Locked>, there_and_back<Ring>, one_each);
+  print_row("the same, one processor", there_and_back<Locked>, there_and_back<Ring>, on_one_processor);
 
   cookbook::Checks checks;
   checks.equal("numbers that got lost, came twice or in a wrong order", wrong, 0);

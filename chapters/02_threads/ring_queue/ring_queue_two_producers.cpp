@@ -43,7 +43,7 @@ class OneToOneRing {
 };
 
 int main() {
-  constexpr int items = 1'000'000;
+  constexpr int items = 4'000'000;
   OneToOneRing ring(2 * items);
   std::latch start(2);
   const auto put_all = [&] {

@@ -2,7 +2,7 @@
 //
 // A semaphore is a number of permits: acquire() takes one and waits while there is none, release() gives one back.
 // First a producer hands items to a consumer through a single variable; two semaphores that start at 0 say whose turn
-// it is. Then six threads visit a room, with no semaphore and with one that starts at 3, at 2 and at 1: it decides how
+// it is. Then six threads visit a room with a semaphore that starts at 6, at 3, at 2 and at 1: this number decides how
 // many are inside at the same time, and so how long all visits take.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/semaphore/semaphore.cpp common/cookbook/*.cpp -lfmt -pthread -o semaphore
@@ -63,19 +63,19 @@ HandedOver hand_over(int items) {
 }
 
 /// Six threads come in, stay for a while, and leave; `limit` of them may be inside at the same time. Prints and returns
-/// how many were, and prints how long it took. With a limit of 6 there is no semaphore.
+/// how many were, and prints how long it took.
 int visit_all(int limit, std::chrono::milliseconds stay) {
   Semaphore room(limit);       // the class of semaphore_class.hpp
   std::barrier<> full(limit);  // a limit that divides 6: else the last visitors would wait for ever
   std::atomic<int> inside = 0;
   std::vector<int> found(6);  // how many were inside when each visitor had come in, with itself
   const auto visit = [&](int visitor) {
-    if (limit < 6) room.acquire();
+    room.acquire();
     found[visitor] = ++inside;
     full.arrive_and_wait();  // only for this demonstration: nobody leaves before the room is full
     std::this_thread::sleep_for(stay);
     --inside;
-    if (limit < 6) room.release();
+    room.release();
   };
   const cookbook::Stopwatch watch;
   std::vector<std::jthread> visitors;
@@ -83,8 +83,7 @@ int visit_all(int limit, std::chrono::milliseconds stay) {
   visitors.clear();  // waits for the threads
   const double ms = watch.seconds() * 1e3;
   const int most_inside = *std::max_element(found.begin(), found.end());
-  const std::string name = limit < 6 ? fmt::format("starts at {}", limit) : "no semaphore";
-  cookbook::println("{:<16}{:>13}{:>13.0f} ms", name, most_inside, ms);
+  cookbook::println("starts at {}{:>18}{:>13.0f} ms", limit, most_inside, ms);
   return most_inside;
 }
 

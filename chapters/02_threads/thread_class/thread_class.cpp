@@ -1,9 +1,8 @@
 // Thread as a class
 //
 // A Timer is an object whose call operator runs in a thread. The object keeps what the thread needs, a period, and what
-// it has done, the times of its ticks, which main reads after the join. Then two timers that would tick a thousand
-// times are asked to stop: one that sleeps, and ends when its period is over, and one that waits with its stop token,
-// and ends at once.
+// it has done, the times of its ticks, which main reads after the join. Then two other timers are asked to stop: one
+// that sleeps, and ends when its period is over, and one that waits with its stop token, and ends at once.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_class/thread_class.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_class
 // Run:     thread_class [--ticks N] [--period-ms N]
@@ -29,14 +28,13 @@ using namespace std::chrono_literals;
 /// The naive form: it looks for a stop request only between two periods.
 struct SleepingTimer {
   const std::chrono::milliseconds period;
-  const int most_ticks;
   int ticks = 0;
 
   void operator()(std::stop_token stop) {
-    while (ticks < most_ticks && !stop.stop_requested()) {
+    do {
       std::this_thread::sleep_for(period);
       ++ticks;
-    }
+    } while (!stop.stop_requested());
   }
 };
 
@@ -75,8 +73,8 @@ int main(int argc, char** argv) {
   print_ticks("Timer-1", one);
   print_ticks("Timer-2", two);
 
-  cookbook::println("asked to stop while they wait for the first of 1000 ticks:");
-  SleepingTimer sleeping{300ms, 1000};
+  cookbook::println("asked to stop while they wait for their first tick:");
+  SleepingTimer sleeping{300ms};
   ask_to_end("a timer that sleeps, period of 300 ms:", sleeping);
   Timer waiting(1h, 1000);
   ask_to_end("a timer with a stop token, period of an hour:", waiting);
@@ -84,6 +82,6 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("ticks of Timer-1, Timer-2, and the one with an hour",
                std::vector{one.ticks(), two.ticks(), waiting.ticks()}, {ticks, ticks, 0});
-  checks.that("the timer that sleeps ended before its 1000th tick", sleeping.ticks < 1000);
+  checks.that("the timer that sleeps ticked before it ended", sleeping.ticks > 0);
   return checks.exit_code();
 }
