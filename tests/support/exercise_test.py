@@ -249,6 +249,19 @@ class Judge(Case):
                              ("never();", False), ("a(1); c.begin()", True)):
             self.assertEqual(exercises.keeps(text, piece), there, piece)
 
+    def test_an_expected_line_that_has_the_text_of_the_symptom_is_no_symptom(self):
+        exercise = next(one for one in exercises.exercises() if one.name == "cuda_stencil_in_place")
+        self.assertEqual(judging.symptom_of(exercise), "points are wrong")
+        for line, code, why in (("0 of 4194304 points are wrong", 0, ""),
+                                ("7 of 4194304 points are wrong", 1, "The mistake still shows"),
+                                ("0 of 4194304 points are wrong", 1, "exit code 1")):
+            outcome = judging.run(["sh", "-c", f"echo {line}; exit {code}"], self.folder, 10)
+            if why:
+                with self.assertRaisesRegex(judging.Refused, why):
+                    judging.check_outcome(exercise, outcome, 10, "")
+            else:
+                judging.check_outcome(exercise, outcome, 10, "")
+
     def test_the_check_of_the_program_must_stay(self):
         found = self.verdict('#include <cstdio>\nint main() { std::puts("counter: 0"); }\n')
         self.assertIn("must stay", found.text)
