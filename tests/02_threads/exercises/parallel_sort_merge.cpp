@@ -13,8 +13,8 @@ using judge::expect;
 
 namespace {
 
-/// A number that counts how often each of up to 64 threads compares it. A thread that has made a part of its share waits
-/// until three others have done so as well.
+/// A number that counts how often each of up to 64 threads compares it. A thread that has made a part of its share
+/// waits until three others have done so as well.
 struct Counted {
   int number = 0;
   inline static std::atomic<int> threads = 0;
