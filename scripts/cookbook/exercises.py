@@ -14,7 +14,8 @@ written. exercise.toml in the recipe's folder has a table each:
                                        # an expected line stay as well
     refuse = {"regular expression" = "why"}  # what a repair must not be, looked for in the program without white space;
                                        # for what can be seen from outside only by text: prefer `again`
-    threads = 3                        # that must exist at the same time in one process, main included
+    threads = 3                        # that must exist at the same time in one process, main included; a thread
+                                       # exists until it is joined
     processes = 2                      # that the program must start, in all
     calls = {MPI_Send = 2}             # calls of MPI's functions, at least, in all ranks together;
                                        # "MPI_Send|MPI_Isend" = 2 counts both

@@ -249,6 +249,19 @@ class Judge(Case):
                              ("never();", False), ("a(1); c.begin()", True)):
             self.assertEqual(exercises.keeps(text, piece), there, piece)
 
+    def test_an_expected_line_that_has_the_text_of_the_symptom_is_no_symptom(self):
+        exercise = next(one for one in exercises.exercises() if one.name == "cuda_stencil_in_place")
+        self.assertEqual(judging.symptom_of(exercise), "points are wrong")
+        for line, code, why in (("0 of 4194304 points are wrong", 0, ""),
+                                ("7 of 4194304 points are wrong", 1, "The mistake still shows"),
+                                ("0 of 4194304 points are wrong", 1, "exit code 1")):
+            outcome = judging.run(["sh", "-c", f"echo {line}; exit {code}"], self.folder, 10)
+            if why:
+                with self.assertRaisesRegex(judging.Refused, why):
+                    judging.check_outcome(exercise, outcome, 10, "")
+            else:
+                judging.check_outcome(exercise, outcome, 10, "")
+
     def test_the_check_of_the_program_must_stay(self):
         found = self.verdict('#include <cstdio>\nint main() { std::puts("counter: 0"); }\n')
         self.assertIn("must stay", found.text)
@@ -350,6 +363,35 @@ int main(int count, char**) {
             environment = os.environ | {"LD_PRELOAD": str(library), "COOKBOOK_EXERCISE_RECORD": str(record)}
             subprocess.run([built, *words], check=True, env=environment)
             self.assertEqual(record.exists(), circle, words)
+
+    def test_a_thread_exists_until_it_is_joined(self):
+        program = """
+#include <chrono>
+#include <thread>
+#include <vector>
+int main(int count, char**) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([] {});
+    if (count > 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has ended by then
+    if (count > 2) threads.clear();
+    if (count > 3) {
+      std::thread([] {}).detach();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+}
+"""
+        source, built = self.folder / "threads.cpp", self.folder / "threads"
+        source.write_text(program)
+        subprocess.run(["g++", "-std=c++20", "-pthread", source, "-o", built], check=True)
+        for words, most in (([], 4), (["x"], 4), (["x"] * 2, 2), (["x"] * 3, 2)):
+            record = self.folder / f"record{len(words)}"
+            environment = os.environ | {"LD_PRELOAD": str(BUILD / "lib" / "libexercise_interposer.so"),
+                                        "COOKBOOK_EXERCISE_RECORD": str(record)}
+            subprocess.run([built, *words], check=True, env=environment)
+            lines = record.read_text().splitlines()
+            self.assertEqual([line for line in lines if line.startswith("threads")][-1], f"threads {most}", words)
 
     def test_watch_judges_at_each_change_until_it_is_interrupted(self):
         if BUILD != ROOT / "build":

@@ -66,9 +66,10 @@ void many_threads() {
         for (int round = 0; round < 10'000; ++round) {
           const std::optional<Node> node = stack.pop();
           if (!node) continue;
-          expect(++holders[*node] == 1, "Two threads have the same node.");
+          // relaxed: of the stack alone it has what orders the uses of the contents
+          expect(holders[*node].fetch_add(1, std::memory_order_relaxed) == 0, "Two threads have the same node.");
           ++contents[*node];
-          --holders[*node];
+          holders[*node].fetch_sub(1, std::memory_order_relaxed);
           stack.push(*node);
         }
       });

@@ -122,6 +122,22 @@ void the_future_is_gone() {
   expect(result == 5, "A callback does not get the future with its result when nobody else has it any more.");
 }
 
+/// What sets the result is itself called by the loop.
+void within_the_loop() {
+  boost::asio::io_context loop;
+  int times = 0;
+  Numbers future(loop);
+  future.add_done_callback([&](const Numbers&) { ++times; });
+  boost::asio::post(loop, [&] {
+    future.set_result(1);
+    expect(times == 0, "A callback is called inside of set_result() when the loop has called this one's caller.");
+    future.add_done_callback([&](const Numbers&) { ++times; });
+    expect(times == 0, "A callback is called inside of add_done_callback().");
+  });
+  loop.run();
+  expect_times(times, 2, "One of two callbacks");
+}
+
 void values_are_moved() {
   boost::asio::io_context loop;
   Future<std::unique_ptr<int>> future(loop);
@@ -137,6 +153,7 @@ int main() {
   exceptions();
   a_second_result();
   the_future_is_gone();
+  within_the_loop();
   values_are_moved();
   std::puts("every callback came once");
 }
