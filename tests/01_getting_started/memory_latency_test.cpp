@@ -62,6 +62,10 @@ TEST(memory_latency, lines_of_paged_memory_begin_where_a_page_of_2_MiB_does) {
   }
 }
 
+TEST(memory_latency, memory_that_the_system_refuses_ends_the_program) {
+  EXPECT_EXIT(PagedMemory(std::size_t{1} << 60, false), testing::ExitedWithCode(3), "mmap");
+}
+
 /// Of the mapping that contains `place`: the value of this line of /proc/self/smaps, in KiB; -1 if there is none.
 long of_mapping(const void* place, const std::string& what) {
   std::ifstream file("/proc/self/smaps");

@@ -1,5 +1,6 @@
 // Memory organisation: the program seen from outside. Catalogue: 1.C7 to 1.C9, 1.C31.
 
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -32,6 +33,22 @@ TEST(memory_organisation, in_each_pair_the_addresses_are_equal) {
   const auto own = result.captures("^  (?:main|the parent) +i at (0x[0-9a-f]+) is");
   EXPECT_EQ(own.size(), 4U) << result.text();
   EXPECT_EQ(others, own) << result.text();
+}
+
+// The child is killed because its line would make the file longer than is allowed.
+TEST(memory_organisation, a_child_that_fails_ends_the_program) {
+  const test_support::TemporaryDirectory folder;
+  const auto run_into = [&](const std::string& file, std::size_t limit) {
+    return run("/bin/sh", {"-c", "exec prlimit --fsize=\"$2\" \"$0\" > \"$1\"",
+                           test_support::bin() + "/memory_organisation", folder.path / file, std::to_string(limit)});
+  };
+  ASSERT_EQ(run_into("whole", 10'000).exit_code, 0);
+  const std::string first_child = "a child process stores 11 in i:\n",
+                    text = test_support::text_of(folder.path / "whole");
+  ASSERT_NE(text.find(first_child), std::string::npos) << text;
+  const auto result = run_into("cut", text.find(first_child) + first_child.size());
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("a child process has failed"))) << result.text();
 }
 
 }  // namespace

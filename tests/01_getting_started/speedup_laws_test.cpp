@@ -122,6 +122,18 @@ TEST(speedup_laws, more_threads_than_sixteen_get_rows_too) {
       << result.text();
 }
 
+// To start a thread takes far longer than one unit of two microseconds, so here two threads are slower than one.
+TEST(speedup_laws, both_gains_are_those_of_the_job_with_so_many_threads) {
+  const auto result = run("speedup_laws", {"--threads", "2", "--units", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  for (const char* const column : {"^ +[12] +[0-9.]+ +([0-9.]+) x", "^ +[12] .* ([0-9.]+) x$"}) {
+    const auto gain = result.captures(column);
+    ASSERT_EQ(gain.size(), 2U) << result.text();
+    EXPECT_GT(std::stod(gain[0]), 0) << result.text();
+    EXPECT_LT(std::stod(gain[1]), 1) << result.text();
+  }
+}
+
 // The time of another job would give far more: sixteen times the work in the time of the same work.
 TEST(speedup_laws, no_job_gains_far_more_than_there_are_processors) {
   const auto result = run("speedup_laws", {"--threads", "16", "--serial", "1"}, {.limit = std::chrono::seconds(60)});

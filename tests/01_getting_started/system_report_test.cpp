@@ -95,6 +95,20 @@ TEST(system_report, memory_and_caches_are_those_that_the_system_has) {
   EXPECT_EQ(result.captures("^caches .*?  +(level .*)$"), std::vector<std::string>{caches}) << result.text();
 }
 
+// hwloc takes a description of a machine for the machine itself.
+TEST(system_report, caches_are_those_from_the_first_hardware_thread_outwards) {
+  for (const auto& [machine, caches, nodes] :
+       {std::array{"numa:2 l3:1(size=8388608) l2:1(size=1572864) l1d:1(size=49152) pu:1",
+                   "level 1 48 KiB, level 2 1536 KiB, level 3 8 MiB", "2"},
+        {"l1d:1(size=32768) pu:1", "level 1 32 KiB", "1"},
+        {"pu:1", "not known", "1"}}) {
+    const auto result = run("system_report", {}, {.environment = {{"HWLOC_SYNTHETIC", machine}}});
+    EXPECT_EQ(result.captures("^caches +data that is used again +(.*)$"), std::vector<std::string>{caches})
+        << result.text();
+    EXPECT_EQ(result.captures("^memory .* in (\\d+) NUMA node"), std::vector<std::string>{nodes}) << result.text();
+  }
+}
+
 TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
   // A library path in which every name is a text file; and only one processor may be used.
   const test_support::TemporaryDirectory folder;

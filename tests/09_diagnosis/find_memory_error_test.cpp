@@ -115,7 +115,7 @@ TEST(find_memory_error, the_cured_program_has_no_fault) {
     for (int i = 0; i < 5; ++i) {
       const auto result = run(program, {}, {.environment = with_options("detect_stack_use_after_return=1")});
       EXPECT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.out, (Lines{"price: 100", "parcel to London"}));
+      EXPECT_EQ(result.out, (Lines{"price: 100", "new price: 1100", "parcel to London"}));
       EXPECT_TRUE(result.err.empty()) << result.text();
     }
   }

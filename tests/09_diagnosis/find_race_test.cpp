@@ -72,4 +72,9 @@ TEST(find_race, the_count_under_a_shared_lock_is_right_without_a_tool) {
   EXPECT_EQ(pitfall.out, Lines{"4 look-ups counted"});
 }
 
+TEST(find_race, a_tool_that_fails_ends_the_program) {
+  EXPECT_EXIT(output_of_tool({"sh", "-c", "echo no; exit 5"}), testing::ExitedWithCode(3),
+              "sh ended with exit code 5:\nno");
+}
+
 }  // namespace

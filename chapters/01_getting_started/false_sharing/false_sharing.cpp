@@ -42,7 +42,7 @@ double seconds_together(Counter& first, Counter& second, Count count, long count
     while (ready < 2) std::this_thread::yield();  // both begin at the same time
     const cookbook::Stopwatch watch;
     count(counter, counts);
-    seconds[static_cast<std::size_t>(processor)] = watch.seconds();
+    seconds.at(static_cast<std::size_t>(processor)) = watch.seconds();
   };
   { std::jthread one(run, 0, std::ref(first)), other(run, 1, std::ref(second)); }  // joins
   return std::ranges::max(seconds);

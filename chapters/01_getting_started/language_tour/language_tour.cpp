@@ -47,7 +47,7 @@ std::string lists() {
   const std::vector<Thing> list = {"spam", "eggs", 100, 1234};
   std::vector<Thing> slice(list.begin() + 1, list.end() - 1);  // copies of "eggs" and 100
   slice[0] = "ham";
-  return fmt::format("{}, {}", std::get<std::string>(list[1]), std::get<int>(list.end()[-2]));
+  return fmt::format("{}, {}, {}", std::get<std::string>(list[1]), std::get<int>(list.end()[-2]), slice.size());
 }
 
 // 5. while: fibonacci_below is in a header of our own, fibonacci.hpp.
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
       {1, "integers: width * height, height / 2", "900, 22.5", integers()},
       {2, "complex: modulus of 1.5 + 0.5i", "1.5811", complex_numbers()},
       {3, "strings: word[4], last, word[1:3]", "A, A, el", strings()},
-      {4, "lists: elements 1 and -2", "eggs, 100", lists()},
+      {4, "lists: elements 1, -2, len(list[1:-1])", "eggs, 100, 2", lists()},
       {5, "while: Fibonacci numbers below 10", "1 1 2 3 5 8", while_loop()},
       {6, "if: kind of the text 7x", "ValueError", branches()},
       {6, "if: kinds of -5, 0, 7x, strictly", "negative, zero, refused", strict_branches()},

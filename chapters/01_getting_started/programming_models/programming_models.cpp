@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   std::generate(b.begin(), b.end(), std::ref(random));
   const Sum expected = dot(a, b);
 
-  cookbook::println("{} products, {} tasks", size, tasks);
+  cookbook::println("{} products, {} tasks, the sum is {}", size, tasks, expected);
   int wrong = 0;
   wrong += measure("one task, for comparison", expected, [&] { return dot(a, b); });
   wrong += measure("shared memory, a lock for each product", expected, [&] { return by_shared_memory(a, b, tasks); });

@@ -122,6 +122,6 @@ int main(int argc, char** argv) {
                {"T2", "T0"});
   checks.equal("threads that had allocated it", Lines{thread.allocated.thread, coroutine.allocated.thread},
                {"T0", "T0"});
-  checks.equal("lines of the cured program", cured, {"price: 100", "parcel to London"});
+  checks.equal("lines of the cured program", cured, {"price: 100", "new price: 1100", "parcel to London"});
   return checks.exit_code();
 }

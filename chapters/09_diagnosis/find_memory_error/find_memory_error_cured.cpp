@@ -95,6 +95,7 @@ int main() {
   std::thread updater(raise_prices, std::ref(list));
   seller.join();
   updater.join();
+  std::printf("new price: %d\n", (*list.prices())[100]);
 
   const Task task = deliver(address_of("Holmes"));
   std::thread courier([&] { task.handle.resume(); });
