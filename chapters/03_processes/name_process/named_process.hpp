@@ -11,7 +11,7 @@
 #include "cookbook/process.hpp"
 
 inline std::string own_name = "MainProcess";  // each process has a variable of its own
-inline int processes_started = 0;             // by this process, with a name or without
+inline int processes_started = 0;             // by start_named, in this process
 
 /// The command line of this process: the strings of argv, which stand one after another in the memory of the process.
 /// ps reads them there, so a process that writes to them changes what ps shows.
