@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
-#include <iterator>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,21 +11,17 @@
 
 #include "02_threads/latch_and_barrier/hand_made_barrier.hpp"
 #include "cookbook/print.hpp"
-
-/// How many threads this process has.
-static long threads_now() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
-}
+#include "support/most_at_once.hpp"
 
 namespace cookbook {
 
-long threads_at_the_last_line = 0;
+std::size_t threads_at_the_last_line = 0;
 
 /// Takes the place of println() in the program: notes how many threads there are a while after it has been called.
 template <typename... Values>
 void noted_println(fmt::format_string<Values...> format, Values&&... values) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // time for threads that end too early
-  threads_at_the_last_line = threads_now();
+  threads_at_the_last_line = test_support::threads_of_this_process();
   println(format, std::forward<Values>(values)...);
 }
 
@@ -124,7 +119,7 @@ TEST(latch_and_barrier, with_two_threads_the_picture_without_waiting_is_right_by
 }
 
 TEST(latch_and_barrier, no_thread_has_ended_when_the_sum_is_printed) {
-  const long before = threads_now();
+  const std::size_t before = test_support::threads_of_this_process();
   EXPECT_EQ(count_in_parts(new_picture(8), 4), 1);
   EXPECT_EQ(cookbook::threads_at_the_last_line, before + 4);
 }
