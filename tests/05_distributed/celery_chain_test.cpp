@@ -19,6 +19,7 @@
 #include "cookbook/process.hpp"
 #include "support/eventually.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -147,7 +148,7 @@ TEST(celery_chain, a_message_is_kept_until_the_broker_confirms_what_takes_its_pl
   const Broker broker;
   celery::Registry registry;
   registry.add("stop_the_broker", [&](const celery::Task&) -> celery::json::value {
-    kill(broker.pid(), SIGSTOP);  // so it confirms nothing
+    test_support::stop_every_thread(broker.pid());  // so it confirms nothing
     alarm(1);                     // and SIGALRM ends the worker while it waits for the confirmation
     return 0;
   });

@@ -12,6 +12,7 @@
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -166,7 +167,7 @@ TEST(task_queue, beside_one_broker) {
   const std::string kept = client.post("add 4 4");
   worker = cookbook::start_child([&] {
     work(broker.url(), [&](const amqp::Delivery&) {
-      kill(broker.pid(), SIGSTOP);
+      test_support::stop_every_thread(broker.pid());
       alarm(1);
     });
   });

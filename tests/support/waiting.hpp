@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -36,6 +38,24 @@ inline void wait_until_asleep(pid_t id) {
   for (std::string state; state != "S" && state != "Z"; std::this_thread::yield()) {
     std::ifstream stat(file);
     stat >> state >> state >> state;
+  }
+}
+
+/// Sends SIGSTOP to a process and returns when each of its threads has stopped. The signal goes to one of them, and until
+/// that one runs, on a busy machine after many milliseconds, the others go on. The process may not end meanwhile.
+inline void stop_every_thread(pid_t process) {
+  const auto has_stopped = [](const std::filesystem::path& thread) {
+    std::ifstream file(thread / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_ends = stat.rfind(") ");  // a thread's name may have spaces
+    return name_ends == std::string::npos || stat[name_ends + 2] == 'T';
+  };
+  kill(process, SIGSTOP);
+  for (bool all_stopped = false; !all_stopped; std::this_thread::yield()) {
+    all_stopped = true;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
+      all_stopped = all_stopped && has_stopped(thread.path());
   }
 }
 
