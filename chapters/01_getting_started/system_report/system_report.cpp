@@ -36,6 +36,15 @@
 
 namespace {
 
+/// The file of a shared library, such as libtbb.so.12.8, whose name usually ends in its version; or "not found".
+std::string library(const char* name) {
+  void* const handle = dlopen(name, RTLD_LAZY);  // lazy: look up a function only when it is called
+  if (handle == nullptr) return "not found";
+  link_map* loaded = nullptr;  // will say which file was loaded
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &loaded) != 0) return "found";
+  return std::filesystem::canonical(loaded->l_name).filename();  // follows links to the file itself
+}
+
 void row(std::string_view name, std::string_view needed_for, const std::string& value) {
   cookbook::println("{:<19} {:<31} {}", name, needed_for, value);
 }
@@ -57,15 +66,6 @@ void report_machine() {
   const int nodes = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
   row("memory", "large data", fmt::format("{:.1f} GiB in {} NUMA node(s)", bytes / (1 << 30), nodes));
   hwloc_topology_destroy(machine);
-}
-
-/// The file of a shared library, such as libtbb.so.12.8, whose name usually ends in its version; or "not found".
-std::string library(const char* name) {
-  void* const handle = dlopen(name, RTLD_LAZY);  // lazy: look up a function only when it is called
-  if (handle == nullptr) return "not found";
-  link_map* loaded = nullptr;  // will say which file was loaded
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &loaded) != 0) return "found";
-  return std::filesystem::canonical(loaded->l_name).filename();  // follows links to the file itself
 }
 
 /// How many files a folder has; 0 if there is no such folder.
