@@ -1,4 +1,4 @@
-// Pitfall: a thread that leaves without a word
+// Pitfall: a thread that ends before the last phase
 //
 // Three threads share a barrier. One of them is done after the first phase and returns. The barrier goes on counting on
 // three arrivals per phase, so the other two wait for ever. The last call of a thread that leaves must be

@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
   print_row("without a lock", changes, without_lock);  // 0 only by luck
   const long locked = print_row("with a lock", changes, with_lock);
   const long added = print_row("atomic addition", changes, with_atomic_add);
+  cookbook::println("one change by each thread, step by step:");
   const long lost_one = with_one_lost_update();
 
   cookbook::Checks checks;

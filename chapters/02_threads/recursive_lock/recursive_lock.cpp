@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   cookbook::Options options("Let a thread lock a mutex that it already holds");
   options.parse(argc, argv);
 
-  cookbook::println("a thread adds an item            another thread     items at last");
+  cookbook::println("a thread adds an item            another thread   items in the end");
   const int two_step = add_two<TwoStepBox>("two steps with a lock each");
   const int recursive = add_two<RecursiveBox>("recursive mutex, locked again");
   const int plain = add_two<PlainBox>("plain mutex, locked once");
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   look("unlocked twice");
 
   cookbook::Checks checks;
-  checks.equal("items at last", std::vector{two_step, recursive, plain}, {1, 2, 2});
+  checks.equal("items in the end", std::vector{two_step, recursive, plain}, {1, 2, 2});
   checks.equal("by hand", found, {"has to wait", "has to wait", "can lock it"});
   return checks.exit_code();
 }

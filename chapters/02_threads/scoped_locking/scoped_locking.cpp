@@ -23,12 +23,12 @@ namespace {
 
 /// Whether another thread can take the lock now. (The one that holds a std::mutex must not even try.)
 bool is_free(std::mutex& mutex) {
-  bool taken = false;
+  bool could_take = false;
   std::jthread([&] {
-    taken = mutex.try_lock();
-    if (taken) mutex.unlock();
+    could_take = mutex.try_lock();
+    if (could_take) mutex.unlock();
   }).join();
-  return taken;
+  return could_take;
 }
 
 /// Whether the lock is free after one of the three forms has added the text, or has failed to.
