@@ -37,7 +37,7 @@ class SequenceLock {
     const unsigned long before = sequence_.load(std::memory_order_acquire);
     if (before % 2 != 0) return false;  // the writer is at work
     for (std::size_t i = 0; i < words; ++i) {
-      copy[i] = value_[i].load(std::memory_order_acquire);  // if it is a newer word, the odd number is seen below
+      copy[i] = value_[i].load(std::memory_order_acquire);  // if it is a newer word, the load below sees the odd number
     }
     return sequence_.load(std::memory_order_relaxed) == before;
   }
