@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   different += print_row("20,000 steps", pool, compute<20'000>, numbers);
 
   const long one = pool.apply(square, 7);  // waits
-  std::vector<long> called_back;           // no lock: who has the future's value sees what its callback has done
+  std::vector<long> called_back;           // needs no lock: a callback has ended before its future is ready
   std::future<Numbers> all_later = pool.map_async(square, numbers);  // these do not wait for results
   std::future<long> one_later = pool.apply_async(square, 8, [&](long result) { called_back.push_back(result); });
   std::future<long> refused = pool.apply_async(square, 9, [](long) { throw std::runtime_error("no use for 81"); });
