@@ -73,7 +73,7 @@ std::string while_nobody_receives(decltype(MPI_Isend)* begin, int bytes, int ran
   int complete = 0, size = 0;
   char* detached = nullptr;
   MPI_Request send;
-  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));  // room for copies; of use for MPI_Ibsend
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));  // room for copies; only MPI_Ibsend uses it
   MPI_CHECK(begin(data.data(), bytes, MPI_CHAR, 4, tag, MPI_COMM_WORLD, &send));
   const std::clock_t limit = std::clock() + CLOCKS_PER_SEC / 100;  // 10 ms of this process
   while (!complete && std::clock() < limit) MPI_CHECK(MPI_Test(&send, &complete, MPI_STATUS_IGNORE));

@@ -23,7 +23,7 @@ int main() {
     if (rank == 0) {
       MPI_Request send;
       MPI_CHECK(MPI_Isend(data.data(), bytes, MPI_CHAR, 1, data_tag, MPI_COMM_WORLD, &send));
-      std::fill(data.begin(), data.end(), 'b');  // wrong: this belongs behind MPI_Wait
+      std::fill(data.begin(), data.end(), 'b');  // wrong: this belongs after MPI_Wait
       MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 1, go_tag, MPI_COMM_WORLD));
       MPI_CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE));
     } else if (rank == 1) {
