@@ -1,4 +1,4 @@
-/// The tasks of this recipe.
+/// The tasks of celery_monitor's worker.
 #pragma once
 
 #include <algorithm>

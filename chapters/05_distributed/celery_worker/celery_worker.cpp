@@ -1,9 +1,9 @@
 // Celery worker
 //
-// Celery is Python's best-known task queue. Its clients and workers speak a protocol that is described in public: JSON
-// in the messages of a broker. So a worker can be a C++ program. This one shows the message of a task as it waits at
-// the broker, then executes it and some others, and prints what the client gets for each: results, exceptions,
-// refusals. With --broker it takes the tasks of another broker, which clients in Python post.
+// Celery is Python's best-known task queue. Its clients and workers speak a documented protocol: JSON in the messages
+// of a broker. So a worker can be a C++ program. This one shows the message of a task as it waits at the broker, then
+// executes it and some others, and prints what the client gets for each: results, exceptions, refusals. With --broker
+// it takes the tasks of another broker, which clients in Python post.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_worker/celery_worker.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_worker
 // Run:     celery_worker [--broker URL]

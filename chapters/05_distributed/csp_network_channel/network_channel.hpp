@@ -19,7 +19,7 @@ struct Disconnected : std::runtime_error {
   Disconnected() : runtime_error("the far end has disconnected") {}
 };
 
-/// There is no such channel, or the far end has gone without a word, or it has not answered in time.
+/// There is no such channel, or the far end has gone without saying so, or it has not answered in time.
 struct ChannelLost : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -97,7 +97,7 @@ class NetworkChannel {
   }
 
   std::string receive_line() {
-    char line[100];  // a longer one is an error as well: a stream has no end, memory has
+    char line[100];  // a longer one is an error as well: without a limit a line could fill the memory
     stream_.expires_after(timeout_);
     stream_.getline(line, sizeof line);
     // At the end of the stream, what has come of a line is no line: "value 12" may be the beginning of "value 123".

@@ -2,8 +2,8 @@
 //
 // While the client waits for its call, the server writes to the client's output. The method `write` of that output
 // calls the server back and waits for the answer. But it runs inside of the event loop that would have to receive this
-// answer. If the loop could not run again inside, the method would wait for ever; nested, other calls would come in the
-// middle of the method. Cap'n Proto refuses both, and the error reaches the first call.
+// answer, and the loop goes on only when the method has returned. So Cap'n Proto refuses to wait there, and the error
+// reaches the first call.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/remote_procedures chapters/05_distributed/remote_procedures/remote_procedures.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/remote_procedures/remote_procedures_nested_wait.cpp build/node.capnp.c++ build/remote_procedures.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o remote_procedures_nested_wait
 // Run:     remote_procedures_nested_wait

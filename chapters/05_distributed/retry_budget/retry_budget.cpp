@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
       {"with jitter", {.repetitions = repetitions, .back_off = true, .jitter = true}},
       {"jitter, budget", {.repetitions = repetitions, .back_off = true, .jitter = true, .budget = true}},
       {"jitter, breaker", {.repetitions = repetitions, .back_off = true, .jitter = true, .breaker = true}}};
-  cookbook::println("repeats {:>22}{:>11}{:>11}{:>11}{:>14}", "attempts", "0 to 10 s", "to 15 s", "to 60 s",
+  cookbook::println("repeats {:>22}{:>11}{:>11}{:>11}{:>14}", "attempts", "0 to 10 s", "10 to 15 s", "15 to 60 s",
                     "well again at");
   std::map<std::string, Outcome> outcomes;
   for (const auto& [name, policy] : policies) {
