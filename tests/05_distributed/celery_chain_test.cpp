@@ -149,7 +149,7 @@ TEST(celery_chain, a_message_is_kept_until_the_broker_confirms_what_takes_its_pl
   celery::Registry registry;
   registry.add("stop_the_broker", [&](const celery::Task&) -> celery::json::value {
     test_support::stop_every_thread(broker.pid());  // so it confirms nothing
-    alarm(1);                     // and SIGALRM ends the worker while it waits for the confirmation
+    alarm(1);                                       // and SIGALRM ends the worker while it waits for the confirmation
     return 0;
   });
   int ends[2];

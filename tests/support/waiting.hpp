@@ -41,8 +41,8 @@ inline void wait_until_asleep(pid_t id) {
   }
 }
 
-/// Sends SIGSTOP to a process and returns when each of its threads has stopped. The signal goes to one of them, and until
-/// that one runs, on a busy machine after many milliseconds, the others go on. The process may not end meanwhile.
+/// Sends SIGSTOP to a process and returns when each of its threads has stopped. The signal goes to one of them, and
+/// until that one runs, on a busy machine after many milliseconds, the others go on. The process may not end meanwhile.
 inline void stop_every_thread(pid_t process) {
   const auto has_stopped = [](const std::filesystem::path& thread) {
     std::ifstream file(thread / "stat");
