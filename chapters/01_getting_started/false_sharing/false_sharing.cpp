@@ -1,6 +1,6 @@
 // False sharing
 //
-// Two threads count, each in a counter of its own. Nothing is shared, and yet they slow each other down if both
+// Two threads count, each in a counter of its own. They share no variable, and yet they slow each other down if both
 // counters lie in one cache line: a line can be written by one core at a time, so it moves to and fro between the
 // two. The program counts in three ways (counters.hpp): with one thread alone, with two threads whose counters lie
 // in one line, and with two threads whose counters lie in two lines.

@@ -22,7 +22,7 @@
 
 namespace {
 
-// 1. Integers: both are int, so is the result.
+// 1. Integers: height and 2 are both of type int, and so is height / 2.
 std::string integers() {
   const int width = 20;
   const auto height = 5 * 9;  // auto: the compiler finds the type, here int, and it cannot change later
@@ -41,7 +41,7 @@ std::string strings() {
   return fmt::format("{}, {}, {}", word[4], word.back(), word.substr(1, 3));
 }
 
-// 4. A list of different types says which ones. A slice is a copy.
+// 4. Lists: the type of a list says which types its elements may have. A slice is a copy.
 std::string lists() {
   using Thing = std::variant<std::string, int>;  // a string or an int, and it knows which
   const std::vector<Thing> list = {"spam", "eggs", 100, 1234};

@@ -1,6 +1,6 @@
-// Pitfall: a walk that stays in a corner
+// Pitfall: lines that do not make one ring
 //
-// Each line says where to go next, at random, but nobody has seen to it that the lines make one ring. The walk soon
+// Each line says where to go next, at random, but nothing ensures that the lines make one ring. The walk soon
 // comes to a line where it has been, and from then on it goes round in a small circle, which fits into a cache however
 // much memory there is. What one measures is the latency of that cache.
 //

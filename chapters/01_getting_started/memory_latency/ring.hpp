@@ -26,7 +26,7 @@ inline void join_at_random(std::span<Line> lines) {
   for (std::size_t i = 0; i < order.size(); ++i) lines[order[i]].next = &lines[order[(i + 1) % order.size()]];
 }
 
-/// Takes so many steps, each of which has to wait for the one before; where they lead.
+/// Takes `steps` steps from `line`, each of which has to wait for the one before. Returns the line that it comes to.
 inline const Line* walk(const Line* line, long steps) {
   for (long i = 0; i < steps; ++i) line = line->next;
   return line;

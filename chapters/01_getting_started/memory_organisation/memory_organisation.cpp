@@ -33,7 +33,8 @@ pid_t start_child(Work work) {
   const pid_t child = check(fork(), "fork");  // 0 in the child, which goes on here with a copy of all memory
   if (child != 0) return child;
   work();
-  // Not exit(), which would run what is the parent's: destructors, and the writing of buffers. (println has none.)
+  // Not exit(), which would do here what the parent will do at its end: destroy global objects, and write what is in
+  // buffers. (println has no buffer.)
   _exit(0);
 }
 

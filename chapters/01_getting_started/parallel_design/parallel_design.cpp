@@ -2,8 +2,9 @@
 //
 // Foster's four steps for a job with uneven work. Partitioning: cut it into the smallest pieces that make sense, items.
 // Communication: find out what the pieces have to tell one another, here only their sums. Agglomeration: put items
-// together to tasks, so that handing over a task costs little beside doing it. Mapping: decide which worker does which
-// task. Four mappings (mapping.hpp) do the same job; the program prints what each gains, and how long workers are idle.
+// together into tasks, so that handing over a task costs little beside doing it. Mapping: decide which worker does
+// which task. Four mappings (mapping.hpp) do the same job; the program prints what each gains, and how long workers are
+// idle.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
 // Run:     parallel_design [--workers N] [--group N] [--draw]
@@ -73,8 +74,8 @@ std::string time_line(const Record& record, double makespan, int width) {
   return line;
 }
 
-/// The run with the shortest makespan of three, since other programs only ever make one longer. (What disturbs all runs
-/// of the loop below makes the gains too large: measure on a machine that does nothing else.)
+/// The run with the shortest makespan of three, since other programs only ever make one longer. (If they slow down all
+/// runs of the plain loop, the gains are too large: measure on a machine that does nothing else.)
 std::vector<Record> best_of_three(Way way, const std::vector<Task>& tasks, int workers) {
   std::vector<Record> best;
   for (int i = 0; i < 3; ++i) {

@@ -86,7 +86,7 @@ inline void work(int parent, std::size_t count) {
   send_values(parent, &sum, 1);
 }
 
-/// Messages: each worker is a process with memory of its own, and has what it was sent.
+/// Messages: each worker is a process with memory of its own, and uses only what it was sent.
 inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
   std::vector<int> workers;  // the sockets that lead to them
   for (std::size_t task = 0; task < tasks; ++task) {

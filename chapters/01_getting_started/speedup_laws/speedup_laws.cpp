@@ -37,7 +37,7 @@ Sum loop(long units) {
   return sum;
 }
 
-/// The same number of units for any number of threads, and a number that grows with the threads; measured.
+/// The measured gain: with the same work for any number of threads, and with work that grows with the threads.
 struct Gain {
   double same_work = 0, more_work = 0;
 };
