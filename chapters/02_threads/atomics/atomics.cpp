@@ -79,7 +79,7 @@ int both_got_the_old_value(int rounds) {
     for (int round = 1; round <= rounds; ++round) {
       mine.ready.store(round, release);
       spin_until([&] { return other.ready.load(acquire) >= round; });  // begin the round together
-      // What has come before does not order these two: each has only the order that it is given.
+      // The operations on `ready` do not order these two, only their own memory orders can.
       mine.value.store(round, store_order);
       mine.got_old.push_back(other.value.load(load_order) < round);
     }

@@ -2,8 +2,8 @@
 //
 // In CPython one lock, the global interpreter lock (GIL), lets one thread at a time run Python code. Here threads
 // compute and wait for replies, under one such lock for all, and then with a lock each, which is as good as none. The
-// table shows what the lock takes away: threads that compute gain nothing from each other under it. Threads that wait
-// do, if they give the lock up for the time of the wait, and if nobody computes meanwhile.
+// table shows what the lock takes away: under it, several threads that compute are no faster than one. Threads that
+// wait can do so at the same time, if they give the lock up meanwhile; but one thread that computes delays them.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/interpreter_lock/interpreter_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o interpreter_lock
 // Run:     interpreter_lock [--threads N]

@@ -23,7 +23,7 @@ class InterpreterLock {
   void unlock() {
     std::scoped_lock guard(mutex_);
     ++serving_;
-    changed_.notify_all();  // the one whose ticket it is must be among them
+    changed_.notify_all();  // wakes all that wait, because only one of them has this ticket
   }
 
   /// To be called often while computing: if this thread has held the lock for 5 ms and another one waits for it, the

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   cookbook::require_memory(4.0 * static_cast<double>(size), fmt::format("--numbers {}", size));
 
-  // A std::vector would write zeros here, by this thread alone. This is plain memory, which nobody has touched.
+  // A std::vector would first be filled with zeros, by one thread. Here each thread is the first to write its block.
   const auto memory = std::make_unique_for_overwrite<Number[]>(size);
   const std::span<Number> numbers(memory.get(), size);
   in_blocks(size, threads, [&](std::size_t begin, std::size_t end) {

@@ -21,9 +21,9 @@ class SequenceLock {
     const unsigned long before = sequence_.load(std::memory_order_relaxed);
     sequence_.store(before + 1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < words; ++i) {
-      value_[i].store(value[i], std::memory_order_release);  // who sees this word also sees the odd number
+      value_[i].store(value[i], std::memory_order_release);  // whoever sees this word also sees the odd number
     }
-    sequence_.store(before + 2, std::memory_order_release);  // who sees this even number also sees all the words
+    sequence_.store(before + 2, std::memory_order_release);  // whoever sees this even number also sees all words
   }
 
   Value read() const {

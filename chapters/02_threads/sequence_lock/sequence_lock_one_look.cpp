@@ -17,9 +17,8 @@ namespace {
 std::atomic<long> sequence = 0, price = 0, twice_the_price = 0;
 std::atomic<bool> mixed = false, done = false;
 
-void lose_core() {
-  std::this_thread::yield();
-}  // the system may do this at any time; here it does so where it does harm
+// The system may take the core away at any time. Here that happens where it does harm.
+void lose_core() { std::this_thread::yield(); }
 
 void write_all() {
   for (long i = 1; !done; ++i) {

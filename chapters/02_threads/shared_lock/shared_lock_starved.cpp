@@ -33,7 +33,7 @@ int main() {
       }
     });
   }
-  while (reads < 4) std::this_thread::sleep_for(1ms);  // until all of them are at it
+  while (reads < 4) std::this_thread::sleep_for(1ms);  // until all of them read
   threads.emplace_back([&] {
     std::scoped_lock lock(mutex);
     written = true;

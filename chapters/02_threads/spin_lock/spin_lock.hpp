@@ -1,5 +1,5 @@
-/// Two locks that wait by looking at the lock again and again: the simplest one, and one that gives way. Both lock like
-/// a std::mutex, so std::scoped_lock works with them.
+/// Two locks that wait by looking at the lock again and again: the simplest one, and one that gives its core to other
+/// threads if it has to wait long. Both lock like a std::mutex, so std::scoped_lock works with them.
 #pragma once
 
 #include <atomic>

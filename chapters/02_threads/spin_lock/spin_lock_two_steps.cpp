@@ -17,9 +17,8 @@ std::atomic<bool> taken = false;
 std::atomic<int> inside = 0;
 std::atomic<bool> seen_two = false;
 
-void lose_core() {
-  std::this_thread::yield();
-}  // the system may do this at any time; here it does so where it does harm
+// The system may take the core away at any time. Here that happens where it does harm.
+void lose_core() { std::this_thread::yield(); }
 
 void work() {
   for (int i = 0; i < 20'000 && !seen_two; ++i) {
