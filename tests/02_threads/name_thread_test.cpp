@@ -44,7 +44,7 @@ TEST(name_thread, the_table_has_what_the_system_calls_them) {
     EXPECT_THAT(row(result, "start_thread with names"), ElementsAre("listener", "worker", "logger")) << result.text();
     EXPECT_THAT(row(result, "start_thread without"), UnorderedElementsAre("Thread-1", "Thread-2", "Thread-3"))
         << result.text();
-    EXPECT_THAT(row(result, "names of 17 characters"), ElementsAre("name_thread", "name_thread", "name_thread"))
+    EXPECT_THAT(row(result, "std::jthread, long names"), ElementsAre("name_thread", "name_thread", "name_thread"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    the error that they got: Numerical result out of range"));
   }

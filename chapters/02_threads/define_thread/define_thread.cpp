@@ -1,8 +1,8 @@
 // Define a thread
 //
-// Five threads run one function, each with its own number. First, each thread is joined inside the loop that makes it:
-// the threads work one after another, and nothing is gained. Then all threads are made before any is joined: they work
-// at the same time. The program prints from when to when each thread has worked.
+// Five threads run one function. First, each thread is joined inside the loop that makes it: the threads work one after
+// another, and nothing is gained. Then all threads are made before any is joined: they work at the same time. The
+// program prints from when to when each thread has worked.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/define_thread/define_thread.cpp common/cookbook/*.cpp -lfmt -pthread -o define_thread
 // Run:     define_thread [--threads N] [--work-ms N]

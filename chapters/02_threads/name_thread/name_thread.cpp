@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   names_of_three("start_thread without", work, [](int, auto serve) { return start_thread(serve); });
 
   std::vector<int> errors(3);
-  names_of_three("names of 17 characters", work, [&](int number, auto serve) {
+  names_of_three("std::jthread, long names", work, [&](int number, auto serve) {
     return std::jthread([&errors, number, serve] {
       const std::string name = "connection_pool_" + std::to_string(number + 1);
       errors[number] = pthread_setname_np(pthread_self(), name.c_str());  // 0 if the system takes the name

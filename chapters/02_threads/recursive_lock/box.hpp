@@ -1,5 +1,5 @@
 /// A box that counts its items, in three forms. In each of them every access to the number is under the lock; they
-/// differ in when add() takes it, and which kind it is.
+/// differ in how long add() holds the lock, and in the kind of mutex.
 #pragma once
 
 #include <functional>
