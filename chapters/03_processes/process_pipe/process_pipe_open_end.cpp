@@ -2,7 +2,7 @@
 //
 // The parent hands the pipe on to a child that sends three numbers, but it forgets to close its own copy of the writing
 // end. All numbers come. Then the parent waits for a next number, or for end-of-file, and neither ever comes: one
-// writing end is still open, and it is in the hands of the parent itself.
+// writing end is still open, that of the parent itself.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe_open_end.cpp common/cookbook/*.cpp -lfmt -o process_pipe_open_end
 // Run:     process_pipe_open_end, then Ctrl-C

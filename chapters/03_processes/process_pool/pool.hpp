@@ -80,7 +80,7 @@ class ProcessPool {
               std::function<void(Job&)> deliver) {
     const std::size_t tasks = arguments.size();
     auto job = std::make_unique<Job>(Job{std::vector<long>(tasks), tasks, {}, std::move(deliver)});
-    Job* const all = job.release();  // now in the hands of the collector, which deletes it
+    Job* const all = job.release();  // it belongs to the collector now, which deletes it
     Chunk next = {function, all, 0, 0, false, "", {}};
     do {  // no arguments are one chunk without tasks: the callback runs in the collector's thread all the same
       next.count = std::min({chunk, tasks - next.first, Chunk::room});

@@ -43,7 +43,7 @@ struct Ruins {
   void repair() { throw std::runtime_error("this cannot be repaired"); }
 };
 
-/// How a process fares that asks for access.
+/// What becomes of a process that asks for access.
 std::string fate(Monitor<Ruins>& monitor, bool die) {
   const int code = cookbook::exit_code_of(cookbook::start_child([&] {
     try {

@@ -56,7 +56,7 @@ Numbers join_after_the_loop(int children, const Start& start, int& failed) {
   return ended;
 }
 
-/// Starts children in this way, and prints how both loops fare.
+/// Starts children in this way by both loops. Prints for each in which order they ended, and the time.
 void print_row(const char* way, int children, const Start& start, int& failed) {
   std::string row;
   for (const auto& loop : {join_inside_the_loop, join_after_the_loop}) {

@@ -49,7 +49,7 @@ void die_inside(Monitored& monitor) {
 
 enum Fate { admitted, runtime_error, other_error, waits };
 
-/// How another process fares that asks for access.
+/// What becomes of another process that asks for access.
 Fate fate(Monitored& monitor) {
   const pid_t child = cookbook::start_child([&]() -> int {
     try {
