@@ -63,7 +63,7 @@ std::vector<double> run_both(const Numbers& numbers, double first_delay, double 
   };
   const auto ask_in_order = [&]() -> asio::awaitable<void> {
     take(co_await first.wait());
-    take(co_await second.wait());  // it may have been there for long
+    take(co_await second.wait());  // it may have been there for a long time
   };
   if (by_callbacks) {
     for (Text* future : {&first, &second}) {

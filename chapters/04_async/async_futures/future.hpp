@@ -74,7 +74,7 @@ class Future {
     std::vector<Callback> callbacks;
   };
 
-  /// Does not call them: whoever sets a result is in the middle of something.
+  /// Posts them to the loop, which calls them later: whoever sets a result is not interrupted by the reactions to it.
   void schedule_callbacks() {
     for (Callback& callback : std::exchange(state_->callbacks, {})) {
       boost::asio::post(state_->loop, [self = *this, callback = std::move(callback)] { callback(self); });

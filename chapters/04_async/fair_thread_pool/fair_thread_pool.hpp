@@ -62,7 +62,7 @@ class FairThreadPool {
   /// Whether the caller, who holds the lock, has to wake a worker.
   bool must_wake() {
     if (tasks_.empty() || sleeping_ == 0) return false;
-    if (wake_ == Wake::few && on_the_way_ > 0) return false;  // that one will come, and wake the next if need be
+    if (wake_ == Wake::few && on_the_way_ > 0) return false;  // that one will come, and wake the next if more is there
     --sleeping_;
     ++on_the_way_;
     ++wake_ups_;

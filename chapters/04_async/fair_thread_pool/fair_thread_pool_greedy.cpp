@@ -1,7 +1,7 @@
 // Pitfall: a worker takes many tasks for itself
 //
-// One lock serves many tasks here, too, but the worker that locks keeps all of them for itself. The first task is long.
-// The nine short ones behind it wait until it has ended, although the second worker has nothing to do.
+// The worker that locks the queue takes all tasks that are in it, so that it has to lock only once. The first task is
+// long. The nine short ones behind it wait until it has ended, although the second worker has nothing to do.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/fair_thread_pool/fair_thread_pool_greedy.cpp -pthread -o fair_thread_pool_greedy
 // Run:     fair_thread_pool_greedy

@@ -1,9 +1,9 @@
 // Robust server
 //
 // The echo server again, for clients that nobody knows. One is slow, one is silent, one sends and never reads, and one
-// comes when the server is full. At last the server is asked to end, while one client has answers to read. The program
-// prints what becomes of each client, and after how long. Servers and clients are coroutines of one loop, so a busy
-// machine makes all of them slow, and the checks hold on it as well. The server is in robust_server.hpp.
+// comes when the server is full. In the end the server is asked to stop, while one client has answers to read. The
+// program prints what becomes of each client, and after how long. Servers and clients are coroutines of one loop, so a
+// busy machine makes all of them slow, and the checks hold on it as well. The server is in robust_server.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/robust_server/robust_server.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_server
 // Run:     robust_server [--serve] [--timeout-ms N] [--max-clients N]

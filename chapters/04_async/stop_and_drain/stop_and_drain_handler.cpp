@@ -5,7 +5,7 @@
 // handler that allocates memory or prints by printf(), since these have locks of their own.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/stop_and_drain/stop_and_drain_handler.cpp -pthread -o stop_and_drain_handler
-// Run:     stop_and_drain_handler, then Ctrl-C and, since that is SIGINT, it ends
+// Run:     stop_and_drain_handler, then Ctrl-C
 // Symptom: hangs
 
 #include <csignal>

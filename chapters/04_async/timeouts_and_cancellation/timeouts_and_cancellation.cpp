@@ -2,7 +2,7 @@
 //
 // Three operations run at the same time, under a deadline of 30 ms, and each holds a connection and a buffer. First all
 // of them are in time. Then A is too slow: if it is only abandoned, it goes on and keeps what it holds; if it is
-// cancelled, everything is given back before the caller goes on. At last A is refused after 2 ms: with `||` alone the
+// cancelled, everything is given back before the caller goes on. Then A is refused after 2 ms: with `||` alone the
 // caller still waits for the whole limit, and learns nothing. The deadline, within(), is in deadline.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation.cpp common/cookbook/*.cpp -lfmt -pthread -o timeouts_and_cancellation

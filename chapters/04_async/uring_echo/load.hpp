@@ -39,9 +39,8 @@ struct Load {
   int right_answers;
 };
 
-/// So many connections: a message of 64 bytes goes out on each of them, and then all answers are read; again and again.
-/// Each message differs from all others.
-/// Ends the connections. Returns how long the messages took, and how many answers were right.
+/// Makes so many connections. In each round it sends a message of 64 bytes on every connection, each unlike all others,
+/// and then reads all answers. Ends the connections. Returns how long the rounds took, and how many answers were right.
 inline Load exchange(unsigned short port, int clients, int messages) {
   std::vector<int> sockets;
   for (int i = 0; i < clients; ++i) {
