@@ -2,7 +2,7 @@
 //
 // The same function is applied to each element of a list, and the results are collected in the same order: by a loop,
 // by std::transform with a named function, and by std::transform with a lambda. All three make the same calls in the
-// same thread, one after another. The last two forms differ in that: a view makes its calls when it is read, and with
+// same thread, one after another. Two more forms differ from these: a view makes its calls when it is read, and with
 // one more argument std::transform makes them on several threads. The program counts the calls and the threads.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/map_three_ways/map_three_ways.cpp common/cookbook/*.cpp -lfmt -ltbb -pthread -o map_three_ways

@@ -1,7 +1,7 @@
-// Pitfall: waiting inside of a method
+// Pitfall: waiting inside a method
 //
 // While the client waits for its call, the server writes to the client's output. The method `write` of that output
-// calls the server back and waits for the answer. But it runs inside of the event loop that would have to receive this
+// calls the server back and waits for the answer. But it runs inside the event loop that would have to receive this
 // answer, and the loop goes on only when the method has returned. So Cap'n Proto refuses to wait there, and the error
 // reaches the first call.
 //

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     chart.add(point("public workers"), cookbook::timing_of({1}), double(in_public));
   });
 
-  cookbook::println("\n                         average wait  longest      bill  of it work");
+  cookbook::println("\n                         average wait  longest      bill    for work");
   for (const std::size_t size : {private_limit, peak}) {
     std::deque<Job> again = random_jobs(seed);
     ElasticPool fixed{{false, size, std::vector<Worker>(size, Worker{0})}, {true, 0}, never};
