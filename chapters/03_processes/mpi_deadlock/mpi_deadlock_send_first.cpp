@@ -1,8 +1,8 @@
 // Pitfall: both ranks send first
 //
-// Ranks 1 and 5 exchange a text, and both send before they receive. With one character that works: MPI copies the
-// message away, and both sends return. With a million characters it does not copy. Each send waits for a receive,
-// which comes after the other rank's send. The program is wrong with one character, too, but nothing shows it.
+// Ranks 1 and 5 exchange a text, and both send before they receive. With one character that works: Open MPI copies
+// the message, and both sends return. With a million characters it does not copy. Each send waits for a receive, which
+// comes after the other rank's send. The program is wrong with one character, too, but nothing shows it.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_deadlock/mpi_deadlock_send_first.cpp common/cookbook/*.cpp -lfmt -o mpi_deadlock_send_first
 // Run:     mpirun -n 6 mpi_deadlock_send_first, then Ctrl-C

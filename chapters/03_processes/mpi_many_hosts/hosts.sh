@@ -27,8 +27,8 @@ if [[ ${1-} != --inside ]]; then
   own=(unshare --net --mount --ipc --uts --pid --fork --kill-child --mount-proc)
   refusal=$("${own[@]}" true 2>&1) || skip "no namespaces here: $refusal"
 
-  # It ends when this script does, even by SIGKILL: the kernel then kills unshare, and with it the first process. What
-  # unshare has to say about that concerns nobody; what the others say goes by descriptor 3.
+  # It ends when this script does, even by SIGKILL: the kernel then kills unshare, and with it the first process. The
+  # message of unshare about that is dropped; those of the others go through descriptor 3.
   (trap - INT; exec setpriv --pdeathsig KILL "${own[@]}" "$0" --slots "$slots" --inside "$@") <&0 3>&2 2>/dev/null &
   system=$!
   end() {
@@ -64,13 +64,13 @@ network() {
     echo "node$i slots=$slots" >>"$room/hostfile"
   done
   mount --bind "$room/hosts" /etc/hosts || return
-  # sshd lets nobody in whose password is locked (!), as root's may be. One that no word fits (*) is as good.
+  # sshd refuses a user whose password is locked (!), as root's may be. It does not refuse *, which no password matches.
   (umask 077 && sed 's/^root:!/root:*/' /etc/shadow >"$room/shadow") && mount --bind "$room/shadow" /etc/shadow
 }
 refusal=$(network 2>&1) || skip "no networks here: $refusal"
 
-# One key lets its owner in on each host; each host has a key of its own, by which ssh knows it. The home of who logs in
-# is an empty one: the shell's start-up files in the real one may do anything.
+# One key lets its owner in on each host; each host has a key of its own, by which ssh knows it. The home directory after
+# a login is an empty one, since the shell's start-up files in the real one may do anything.
 ssh-keygen -q -t ed25519 -N '' -f "$room/key"
 cat >"$room/sshd_config" <<END
 AuthenticationMethods publickey

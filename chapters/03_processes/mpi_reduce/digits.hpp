@@ -29,7 +29,7 @@ inline void append(void* left, void* right, int* length, MPI_Datatype*) {
   }
 }
 
-/// `Digits` as a type of MPI. Who has called this calls MPI_Type_free.
+/// `Digits` as a type of MPI. The caller frees it by MPI_Type_free.
 inline MPI_Datatype make_digits_type() {
   MPI_Datatype type;
   MPI_CHECK(MPI_Type_contiguous(2, MPI_UINT64_T, &type));

@@ -1,9 +1,9 @@
 // Scatter
 //
 // The root has a list of ten numbers and deals them out to ten ranks: number i goes to rank i. MPI_Scatter does this in
-// one call. It looks at no length: so the ranks compare it with their number first, and all of them end with a message
-// if it is wrong. Then the root has 23 numbers, which do not divide by ten. With equal shares some numbers go to
-// nobody, without an error; MPI_Scatterv deals out shares of different lengths.
+// one call, but does not look at the length of the list. So all ranks compare the length with the number of ranks
+// first, and all of them end with a message if it is wrong. Then the root has 23 numbers, which is no multiple of ten.
+// With equal shares some numbers go to nobody, without an error; MPI_Scatterv deals out shares of different lengths.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
 // Run:     mpirun -n 10 mpi_scatter [--items N] [--total N] [--root N]
