@@ -69,8 +69,8 @@ network() {
 }
 refusal=$(network 2>&1) || skip "no networks here: $refusal"
 
-# One key lets its owner in on each host; each host has a key of its own, by which ssh knows it. The home directory after
-# a login is an empty one, since the shell's start-up files in the real one may do anything.
+# One key lets its owner in on each host; each host has a key of its own, by which ssh knows it. The home directory
+# after a login is an empty one, since the shell's start-up files in the real one may do anything.
 ssh-keygen -q -t ed25519 -N '' -f "$room/key"
 cat >"$room/sshd_config" <<END
 AuthenticationMethods publickey
