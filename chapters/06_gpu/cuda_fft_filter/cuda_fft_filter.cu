@@ -37,7 +37,7 @@ __global__ void take_out(const float* padded, int padded_rows, int padded_column
                          int columns) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
-  // The remainders differ from the sums only without a border.
+  // The remainders differ from the sums only where there are fewer zeros than the filter reaches.
   const int from_row = (row + reach) % padded_rows, from_column = (column + reach) % padded_columns;
   result[row * columns + column] = padded[from_row * padded_columns + from_column] / (padded_rows * padded_columns);
 }
