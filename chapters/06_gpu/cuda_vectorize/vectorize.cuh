@@ -16,7 +16,7 @@ __global__ void apply(Function function, const float* a, const float* b, float* 
 }
 
 /// The same for arrays on the host. They go through the device's memory in pieces of `chunk` elements, so that arrays
-/// which are larger than that memory will do.
+/// which are larger than that memory can be used, too.
 template <typename Function>
 void apply_on_gpu(Function function, const std::vector<float>& a, const std::vector<float>& b,
                   std::vector<float>& result, std::size_t chunk) {
