@@ -1,6 +1,8 @@
-// The program's output, and daemons from inside.
+// The program's output, its functions and daemons from inside.
 
-#include "03_processes/background_process/daemon.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/background_process/background_process.cpp"
+#undef main
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -39,6 +41,22 @@ TEST(background_process, a_main_that_waits_waits) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run("background_process", {"--delay-ms", "300"}).exit_code, 0);
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(300));
+}
+
+std::optional<int> main_without_a_child(const Work&, pid_t&, const Work&) { return {}; }
+
+TEST(background_process, a_main_that_has_started_no_child_is_an_error_and_nobody_is_killed_for_it) {
+  // In a process group of its own, since a signal to "process 0" goes to the whole group.
+  const pid_t tester = cookbook::start_child([&] {
+    check(setpgid(0, 0), "setpgid");
+    try {
+      child_after(main_without_a_child, false, milliseconds(1), milliseconds(1));
+      return 1;
+    } catch (const std::logic_error&) {
+      return 0;
+    }
+  });
+  EXPECT_EQ(cookbook::exit_code_of(tester), 0);
 }
 
 TEST(background_process_start_daemon, one_that_finishes_before_its_parent_exits_by_itself) {

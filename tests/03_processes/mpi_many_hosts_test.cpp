@@ -1,15 +1,36 @@
 // The program on one host and on three, and hosts.sh, which makes them: whatever ends it, nothing of it is left.
 
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/mpi_many_hosts/mpi_many_hosts.cpp"
+#undef main
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "support/files.hpp"
 #include "support/run.hpp"
+
+namespace {
+
+int communicators = 0;  // that this rank has made, and not freed yet
+
+}  // namespace
+
+// MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Comm_free and so on.
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part) {
+  ++communicators;
+  return PMPI_Comm_split_type(comm, type, key, info, part);
+}
+extern "C" int MPI_Comm_free(MPI_Comm* comm) {
+  --communicators;
+  return PMPI_Comm_free(comm);
+}
 
 namespace {
 
@@ -142,6 +163,27 @@ TEST(mpi_many_hosts, the_program_runs_on_one_host_too) {
   EXPECT_EQ(result.lines_with("^rank \\d is number \\d on .* has sent it a message$").size(), 3U) << result.text();
   EXPECT_TRUE(result.has_line("ok    ranks that know the host of the rank before: 3")) << result.text();
   EXPECT_TRUE(result.has_line("ok    groups of ranks that can share memory, one per host: 1")) << result.text();
+}
+
+/// This test starts itself again as two ranks.
+TEST(mpi_many_hosts_communicator, is_freed_by_each_rank) {
+  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
+    const auto result = run_ranks(2, "mpi_many_hosts_test", {"--gtest_filter=mpi_many_hosts_communicator.*"},
+                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();
+    return;
+  }
+  std::string name = "mpi_many_hosts";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  EXPECT_EQ(communicators, 0);
+}
+
+TEST(mpi_many_hosts, on_one_host_rank_0_alone_says_how_many_ranks_share_memory) {
+  const auto result = run_ranks(3, "mpi_many_hosts_one_memory");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_THAT(result.out, ElementsAre("ranks that share memory with rank 0, itself included: 3"));
 }
 
 }  // namespace

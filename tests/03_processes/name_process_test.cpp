@@ -111,6 +111,17 @@ TEST(name_process_start_named, a_child_that_is_ended_like_a_daemon_never_exits_b
   EXPECT_EQ(*exited, 0);
 }
 
+TEST(name_process_one_shot_event, says_whether_the_sign_has_come_or_will_not_come_any_more) {
+  for (const bool gives : {true, false}) {
+    OneShotEvent event;
+    const pid_t child = cookbook::start_child([&] {
+      if (gives) event.give();
+    });
+    EXPECT_EQ(event.wait(), gives);
+    EXPECT_EQ(cookbook::exit_code_of(child), 0);
+  }
+}
+
 TEST(name_process, a_command_line_with_little_room_is_cut_off) {
   const test_support::TemporaryDirectory folder;
   std::filesystem::create_symlink(test_support::bin() + "/name_process", folder.path / "np");

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -125,6 +127,34 @@ TEST(process_class_process, its_destructor_leaves_no_child_behind) {
   EXPECT_TRUE(has_children());
   forgotten.reset();
   EXPECT_FALSE(has_children());
+}
+
+class Stubborn : public Process {
+ public:
+  explicit Stubborn(const OneShotEvent& works) : works_(works) {}
+  int run() override {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
+    works_.give();
+    for (;;) pause();
+  }
+
+ private:
+  const OneShotEvent& works_;
+};
+
+TEST(process_class_process, its_destructor_ends_a_child_that_ignores_signals_too) {
+  // In a process of its own, which can be killed if it waits for the child for ever.
+  const pid_t owner = cookbook::start_child([] {
+    OneShotEvent works;
+    Stubborn stubborn(works);
+    stubborn.start();
+    works.wait();
+  });
+  const auto code = cookbook::exit_code_of(owner, std::chrono::seconds(10));
+  EXPECT_EQ(code, 0);
+  if (code) return;
+  check(kill(owner, SIGKILL), "kill");
+  cookbook::exit_code_of(owner);
 }
 
 TEST(process_class_process, an_exception_ends_the_child_as_well) {

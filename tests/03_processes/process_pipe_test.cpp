@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
 
 #include "support/run.hpp"
 
@@ -35,6 +36,14 @@ TEST(process_pipe, without_numbers_there_is_only_the_end) {
   const auto result = run("process_pipe", {"--items", "0"}, {.descriptors_left = 1});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_THAT(result.captures("^all other ends are closed +(\\d+) +after"), ElementsAre("0"));
+}
+
+TEST(process_pipe, of_many_squares_it_prints_the_first_hundred) {
+  const auto result = run("process_pipe", {"--items", "1000"}, {.descriptors_left = 1});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  std::string line = "the squares of the first row:";
+  for (int i = 0; i < 100; ++i) line += " " + std::to_string(i * i);
+  EXPECT_TRUE(result.has_line(line)) << result.text();
 }
 
 TEST(process_pipe_squares, any_number_of_items_arrives_in_order) {

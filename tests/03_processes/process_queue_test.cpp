@@ -1,6 +1,8 @@
-// The program's output, and SharedQueue from inside.
+// The program's output, its producer and SharedQueue from inside.
 
-#include "03_processes/process_queue/shared_queue.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/process_queue/process_queue.cpp"
+#undef main
 
 #include <sys/wait.h>
 
@@ -60,6 +62,24 @@ TEST(process_queue, all_is_done_no_earlier_than_the_work_allows) {
     EXPECT_LE(row(result, consumers)[1], row(result, consumers)[2]);
     EXPECT_GE(row(result, consumers)[0], 0);
   }
+}
+
+TEST(process_queue, the_producer_puts_an_item_at_the_beginning_of_each_unit) {
+  const Clock::duration unit = std::chrono::milliseconds(200);
+  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine an item may be late, but it is never early
+    const Shared<Board> board;
+    const auto start = Clock::now();
+    produce(*board, 3, unit);
+    EXPECT_GE(Clock::now(), start + 3 * unit);
+    EXPECT_EQ(board->queue.size(), 3U);
+    bool punctual = true;
+    for (const int item : {0, 1, 2}) {
+      EXPECT_GE(board->put[item], start + item * unit);
+      punctual = punctual && board->put[item] < start + item * unit + unit / 2;
+    }
+    if (punctual) return;
+  }
+  FAIL() << "an item was late in each of ten runs";
 }
 
 TEST(process_queue_timing, the_queue_grows_with_one_consumer_and_with_two_and_not_with_three) {
@@ -169,12 +189,12 @@ TEST(process_queue_shared_queue, refuses_more_task_done_than_items_taken) {
 }
 
 TEST(process_queue_shared_queue, nothing_is_lost_or_taken_twice_by_four_producers_and_four_consumers) {
-  constexpr int sides = 4, items_each = 1000, no_more = -1;
-  struct Board {
+  constexpr int sides = 4, items_each = 1000;
+  struct Passed {
     SharedQueue<int, 8> queue;
     std::atomic<int> times[sides * items_each] = {};
   };
-  const Shared<Board> board;
+  const Shared<Passed> board;
   std::vector<pid_t> producers, consumers;
   for (int side = 0; side < sides; ++side) {
     consumers.push_back(cookbook::start_child([&] {

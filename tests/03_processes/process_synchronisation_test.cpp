@@ -1,6 +1,8 @@
-// The program's output, and the barrier from inside.
+// The program's output, its check and the barrier from inside.
 
-#include "03_processes/process_synchronisation/barrier.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/process_synchronisation/process_synchronisation.cpp"
+#undef main
 
 #include <algorithm>
 #include <atomic>
@@ -63,6 +65,13 @@ TEST(process_synchronisation, without_a_barrier_nobody_waits) {
   FAIL() << "p3 went on no earlier than p4 had come, in 50 runs";
 }
 
+TEST(process_synchronisation, its_check_sees_a_process_that_goes_on_before_the_other_has_come) {
+  for (int attempt = 0; attempt < 5; ++attempt) {  // on a busy machine both may be late
+    if (!show("without a barrier", {"p3", "p4"}, 50ms, false)) return;
+  }
+  FAIL() << "none was seen to go on too early, in five runs";
+}
+
 TEST(process_synchronisation, any_length_of_a_phase_will_do) {
   for (const std::string unit : {"0", "1"}) {
     const auto result = run("process_synchronisation", {"--unit-ms", unit});
@@ -82,11 +91,11 @@ TEST(process_synchronisation_barrier, a_barrier_alone_times_out_and_can_be_used_
 
 TEST(process_synchronisation_barrier, nobody_begins_a_phase_before_all_have_ended_the_last_one) {
   constexpr int parties = 3, phases = 500;
-  struct Board {
+  struct Notes {
     Barrier barrier{parties};
     std::atomic<int> ended[parties] = {};
   };
-  const Shared<Board> board;
+  const Shared<Notes> board;
   std::vector<pid_t> children;
   for (int self = 0; self < parties; ++self) {
     children.push_back(cookbook::start_child([&] {
