@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "02_threads/tbb_threads.hpp"
 #include "support/eventually.hpp"
 #include "support/run.hpp"
 
@@ -35,6 +36,21 @@ TEST(parallel_algorithms, all_forms_agree_for_any_size_and_number_of_threads) {
               (std::vector<std::string>{"sum", "transform", "scan", "sort"}))
         << result.text();
   }
+}
+
+TEST(parallel_algorithms_benchmark, begins_after_the_pause_and_does_not_count_it) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begun;
+  const auto work = [&] {
+    begun = Clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  const cookbook::Benchmark row = benchmark_after_pause("a row", 1, work, std::chrono::milliseconds(50));
+  const Clock::time_point start = Clock::now();
+  const double seconds = row.run(), all = std::chrono::duration<double>(Clock::now() - start).count();
+  EXPECT_GE(begun - start, std::chrono::milliseconds(50));
+  EXPECT_GE(seconds, 0.01);
+  EXPECT_LE(seconds, all - 0.05 + 1e-6);
 }
 
 const std::vector<int> ten = {5, 2, 8, 1, 7, 4, 6, 3, 10, 9};

@@ -1,6 +1,8 @@
-// The program's output, and the functions of merge_sort.hpp from inside.
+// The program's output, its measurement, and the functions of merge_sort.hpp from inside.
 
-#include "02_threads/parallel_sort/merge_sort.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "02_threads/parallel_sort/parallel_sort.cpp"
+#undef main
 
 #include <unistd.h>
 
@@ -54,6 +56,18 @@ TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {
     EXPECT_GE(std::stod(gain[row]), (std::stod(one[row]) - 0.006) / (std::stod(all[row]) + 0.006) - 0.01);
     EXPECT_LE(std::stod(gain[row]), (std::stod(one[row]) + 0.006) / (std::stod(all[row]) - 0.006) + 0.01);
   }
+}
+
+TEST(parallel_sort, times_three_runs_of_one_thread_and_then_of_all) {
+  std::vector<int> threads;
+  std::size_t prepared = 0;
+  const auto work = [&](int count) {
+    threads.push_back(count);
+    EXPECT_EQ(prepared, threads.size()) << "each run begins with it";
+  };
+  print_times(
+      "nothing", 7, [&] { ++prepared; }, work);
+  EXPECT_THAT(threads, testing::ElementsAre(1, 1, 1, 7, 7, 7));
 }
 
 TEST(parallel_sort, sorts_as_std_sort_does) {

@@ -1,7 +1,20 @@
 // The program's output, its measurement and Guarded from inside.
 
+#include <sys/resource.h>
+
+/// Takes the place of getrusage() in the program: each thread has slept a thousand times before it is asked, and seven
+/// times more whenever it is asked again.
+static int noted_getrusage(int, rusage* usage) {
+  static thread_local long slept = 1'000;
+  usage->ru_nvcsw = slept;
+  slept += 7;
+  return 0;
+}
+
 #define main main_of_the_program  // its functions are tested from inside, too
+#define getrusage noted_getrusage
 #include "02_threads/shared_lock/shared_lock.cpp"
+#undef getrusage
 #undef main
 
 #include <atomic>
@@ -72,6 +85,12 @@ TEST(shared_lock, one_operation_of_a_hundred_writes) {
   cost<CountingMutex>(10, 1'000, wrong_totals);  // three runs of two threads
   EXPECT_EQ(CountingMutex::by_readers, 3 * 2 * 990);
   EXPECT_EQ(CountingMutex::by_writers, 3 * 2 * 10);
+  EXPECT_EQ(wrong_totals, 0);
+}
+
+TEST(shared_lock, counts_how_often_both_threads_have_slept_during_their_operations) {
+  int wrong_totals = 0;
+  EXPECT_DOUBLE_EQ(cost<PlainMutex>(10, 1'000, wrong_totals).sleeps, 7);  // 14 in 2000 operations
   EXPECT_EQ(wrong_totals, 0);
 }
 

@@ -1,9 +1,12 @@
-// The program's output, and both spin locks from inside.
+// The program's output, its measurement, and both spin locks from inside.
 
-#include "02_threads/spin_lock/spin_lock.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "02_threads/spin_lock/spin_lock.cpp"
+#undef main
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +30,33 @@ TEST(spin_lock, holds_for_any_number_of_threads_and_rounds) {
           << result.text();
     }
   }
+}
+
+/// Notes who locks it.
+struct NotedLock {
+  static inline std::mutex noting;
+  static inline std::set<std::thread::id> threads;
+  static inline long locks = 0, unlocks = 0;
+  void lock() {
+    const std::scoped_lock hold(noting);
+    threads.insert(std::this_thread::get_id());
+    ++locks;
+  }
+  void unlock() {
+    const std::scoped_lock hold(noting);
+    ++unlocks;
+  }
+};
+
+TEST(spin_lock, what_a_lock_costs_that_nobody_else_wants_is_measured_in_one_thread_that_is_not_the_first) {
+  const Stopwatch watch;
+  const double seconds = lock_and_unlock<NotedLock>(), all = watch.seconds();
+  EXPECT_EQ(NotedLock::threads.size(), 1U);
+  EXPECT_FALSE(NotedLock::threads.contains(std::this_thread::get_id()));
+  EXPECT_GT(NotedLock::locks, 0);
+  EXPECT_EQ(NotedLock::locks, NotedLock::unlocks);
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds * static_cast<double>(NotedLock::locks), all) << "the seconds are those of one lock";
 }
 
 template <typename Lock>
