@@ -101,6 +101,21 @@ TEST(task_graph_table, a_block_that_is_filled_too_early_shows) {
   EXPECT_NE(early.cells, in_order.cells);
 }
 
+TEST(task_graph_table, has_as_many_blocks_as_it_takes_and_no_empty_one) {
+  for (int letters = 1; letters <= 12; ++letters) {
+    const std::string text(letters, 'A');
+    const Table high(text, "A"), wide("A", text);
+    for (int size = 1; size <= 13; ++size) {
+      int blocks = 0;
+      for (int first = 0; first < letters; first += size) ++blocks;
+      EXPECT_EQ(high.block_rows(size), blocks) << letters << " rows in blocks of " << size;
+      EXPECT_EQ(wide.block_columns(size), blocks) << letters << " columns in blocks of " << size;
+      EXPECT_EQ(high.block_columns(size), 1);
+      EXPECT_EQ(wide.block_rows(size), 1);
+    }
+  }
+}
+
 TEST(task_graph_table, knows_the_example_of_its_comment) {
   Table table("GATTAC", "GCAC");
   EXPECT_EQ(table.block_rows(4), 2);

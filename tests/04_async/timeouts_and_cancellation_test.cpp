@@ -1,6 +1,8 @@
-// Timeouts and cancellation: the deadline from inside, and the program seen from outside.
+// Timeouts and cancellation: the deadline and the naive form from inside, and the program seen from outside.
 
-#include "04_async/timeouts_and_cancellation/deadline.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "04_async/timeouts_and_cancellation/timeouts_and_cancellation.cpp"
+#undef main
 
 #include <future>
 #include <stdexcept>
@@ -147,6 +149,18 @@ TEST(timeouts_and_cancellation_deadline, if_one_of_a_group_fails_the_others_are_
   const auto both = [&]() -> asio::awaitable<void> { co_await (fails() && descend(ended, 1, 3)); };
   EXPECT_THROW(run_loop(both()), asio::multiple_exceptions);
   EXPECT_EQ(ended, (std::vector<int>{3, 2, 1}));
+}
+
+TEST(timeouts_and_cancellation_abandoned, gives_what_is_there_at_the_limit_and_nothing_if_the_work_has_failed) {
+  Answer answer;
+  for (const Duration limit : {50ms, 500ms, 5000ms}) {  // on a busy machine the work, too, may come late
+    answer = run_loop(abandon_after(limit, fetch("A", 1ms)));
+    if (answer) break;
+  }
+  EXPECT_EQ(answer, "A");
+  EXPECT_EQ(run_loop(abandon_after(100ms, fetch("A", 1ms, true))), std::nullopt);
+  EXPECT_EQ(run_loop(abandon_after(1ms, fetch("A", 100ms))), std::nullopt);
+  EXPECT_EQ(held, 0) << "the loop has run to the end of what was abandoned";
 }
 
 TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothing_held) {
