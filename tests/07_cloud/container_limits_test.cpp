@@ -1,18 +1,27 @@
-// The program's output, and each wall from inside.
+// The program's output, its attacks and each wall from inside.
 
-#include "07_cloud/container_limits/walls.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "07_cloud/container_limits/container_limits.cpp"
+#undef main
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <new>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "cookbook/process.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -92,6 +101,48 @@ TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
     EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << after_ms;
     EXPECT_EQ(groups(), before) << after_ms;
   }
+}
+
+struct Notes {
+  std::atomic<bool> has_begun = false, may_end = false;
+};
+Notes* notes = nullptr;  // in shared memory
+
+TEST(container_limits, an_attack_that_never_ends_is_killed_with_the_program) {
+  notes = new (check(mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), "mmap"))
+      Notes;
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directory(scratch.path / "root");
+  check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");  // the attacker becomes a child of this process
+  const pid_t program = cookbook::start_child([&] {
+    const Attack attack = [](int, const std::string&) {
+      notes->has_begun = true;
+      while (!notes->may_end) usleep(1000);
+    };
+    try {
+      outcome({}, attack, scratch.path.string(), {20, 64 << 20});
+    } catch (const std::exception&) {
+    }
+    return notes->has_begun ? 1 : 77;
+  });
+  std::optional<int> ended;
+  EXPECT_TRUE(test_support::eventually([&] {
+    if (!notes->has_begun) ended = cookbook::exit_code_of(program, std::chrono::milliseconds(0));
+    return ended || notes->has_begun;
+  }));
+  if (ended) GTEST_SKIP() << "this system allows no containers";
+
+  check(kill(program, SIGKILL), "kill");
+  EXPECT_EQ(cookbook::exit_code_of(program), -SIGKILL);
+  // It is the first process of its own namespace: only SIGKILL ends such a one without its consent.
+  EXPECT_EQ(cookbook::exit_code_of(-1, std::chrono::seconds(10)), -SIGKILL);
+  notes->may_end = true;
+  while (waitpid(-1, nullptr, 0) > 0) continue;
+  const std::filesystem::path top = "/sys/fs/cgroup", own = "/proc/self/cgroup";  // where its group is still
+  const std::string name = "container_limits." + std::to_string(program);
+  rmdir((top / name).c_str());
+  for (const char* controller : {"pids", "memory"})
+    rmdir((top / controller / group_of(own, controller) / name).c_str());
 }
 
 TEST(container_limits_filter, allows_what_is_in_the_list_and_refuses_all_else) {
@@ -196,6 +247,17 @@ TEST(container_limits_cgroup, writes_the_files_of_version_2) {
     EXPECT_THROW(ControlGroup("one", {20, 64 << 20}, top.path), std::system_error) << "it is there already";
   }
   EXPECT_THROW(ControlGroup("two", {1, 1}, top.path / "none"), std::system_error);
+}
+
+TEST(container_limits_cgroup, finds_its_own_place_by_the_whole_name_of_a_controller) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path list = folder.path / "cgroup";
+  std::ofstream(list) << "12:pids2:/x\n11:mypids:/y\n10:memory:/\n9:pid:/z\n8:pids:/a/b\n1:name=systemd:/c:d\n0::/e\n";
+  EXPECT_EQ(group_of(list, "pids"), "a/b");
+  EXPECT_EQ(group_of(list, "memory"), "");
+  EXPECT_EQ(group_of(list, "name=systemd"), "c:d");
+  EXPECT_EQ(group_of(list, "cpu"), "") << "is not in the list";
+  EXPECT_EQ(group_of(folder.path / "none", "pids"), "");
 }
 
 TEST(container_limits_denied, opens_a_file_by_a_call_that_is_not_in_the_list) {

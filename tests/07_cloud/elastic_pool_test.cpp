@@ -1,6 +1,8 @@
-// The program's output, and ElasticPool from inside.
+// The program's output, its functions and ElasticPool from inside.
 
-#include "07_cloud/elastic_pool/pool.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "07_cloud/elastic_pool/elastic_pool.cpp"
+#undef main
 
 #include <algorithm>
 #include <sstream>
@@ -51,6 +53,16 @@ TEST(elastic_pool, without_a_public_cloud_nothing_leaves_and_with_one_nothing_le
   EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures("^there, (\\d+) of \\d+ jobs"),
             std::vector<std::string>{"0"});
   EXPECT_NE(run("elastic_pool").captures("^there, (\\d+) of \\d+ jobs"), std::vector<std::string>{"0"});
+}
+
+TEST(elastic_pool, without_jobs_a_fixed_pool_costs_all_the_time_and_an_elastic_one_nothing) {
+  std::deque<Job> no_jobs;
+  ElasticPool fixed{{false, 4, std::vector<Worker>(4, Worker{0})}, {true, 0}, never}, elastic = pool_of(4, 100);
+  EXPECT_EQ(run(fixed, no_jobs), 4U);
+  EXPECT_EQ(fixed.bill, 4U * end_of_jobs);
+  EXPECT_EQ(run(elastic, no_jobs), 0U);
+  EXPECT_EQ(elastic.bill, 0U);
+  EXPECT_EQ(elastic.now, end_of_jobs);
 }
 
 /// A column of the table of pools: 1 average wait, 2 longest wait, 3 bill, 4 share of work.

@@ -91,6 +91,17 @@ struct Limits {
   long bytes;
 };
 
+/// The group of a process for a controller of version 1, as a path below the controller's folder; empty if the list,
+/// such as /proc/self/cgroup, does not name this controller.
+inline std::string group_of(const std::filesystem::path& list, const std::string& controller) {
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);) {  // such as 8:pids:/a/b
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (line.substr(first + 1, second - first - 1) == controller) return line.substr(second + 2);
+  }
+  return "";
+}
+
 /// A control group (cgroup): limits for all processes in it together. A group is a folder, and its limits are files. It
 /// is removed with this object; its processes must have ended by then.
 class ControlGroup {
@@ -103,8 +114,9 @@ class ControlGroup {
       make(top / name, {{"pids.max", processes}, {"memory.max", bytes}});
       std::ofstream(folders_[0] / "memory.swap.max") << 0;  // is not there where there is no swap
     } else {
-      make(top / "pids" / own_group("pids") / name, {{"pids.max", processes}});
-      make(top / "memory" / own_group("memory") / name, {{"memory.limit_in_bytes", bytes}});
+      const std::filesystem::path own = "/proc/self/cgroup";
+      make(top / "pids" / group_of(own, "pids") / name, {{"pids.max", processes}});
+      make(top / "memory" / group_of(own, "memory") / name, {{"memory.limit_in_bytes", bytes}});
     }
   }
   ~ControlGroup() {
@@ -139,16 +151,6 @@ class ControlGroup {
     errno = ENOENT;
     std::ofstream stream(file);
     if (!(stream << value << std::flush)) throw std::system_error(errno, std::generic_category(), file.string());
-  }
-
-  /// The group of this process for a controller of version 1, as a path below the controller's folder.
-  static std::string own_group(const std::string& controller) {
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {  // such as 8:pids:/a/b
-      const auto first = line.find(':'), second = line.find(':', first + 1);
-      if (line.substr(first + 1, second - first - 1) == controller) return line.substr(second + 2);
-    }
-    return "";
   }
 
   std::vector<std::filesystem::path> folders_;
