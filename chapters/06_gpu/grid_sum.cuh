@@ -48,8 +48,8 @@ __device__ inline float block_sum(float value) {
 }
 
 /// The end of a kernel: the block that has started last waits for the sums of all others, which have started, and adds
-/// them up in the order of the blocks' numbers. A sum and the news that it is there are one word, so neither can come
-/// without the other, and the blocks need not wait until their writes can be seen.
+/// them up in the order of the blocks' numbers. One word holds both a sum and the mark that it is there, so neither can
+/// come without the other, and the blocks need not wait until their writes can be seen.
 __device__ inline void add_up(float mine, unsigned place, const Memory& memory) {
   __shared__ bool last;
   if (threadIdx.x == 0) last = place == gridDim.x - 1;

@@ -3,7 +3,7 @@
 // An operation on two values, such as a + b, becomes one that combines any number of them. The program adds up floats
 // in a chain, as one thread does; with an atomic addition per thread; and as a tree, which a single launch builds of
 // the threads of each warp, the warps of each block and the blocks of the grid. Floats are rounded at every addition,
-// so the order of the additions decides about the result: the program prints it beside the speed.
+// so the result depends on the order of the additions: the program prints the sums beside the speed.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
 // Run:     cuda_reduction [--count N] [--warps N]

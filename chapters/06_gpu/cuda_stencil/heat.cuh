@@ -45,7 +45,7 @@ __global__ void steps_in_tiles(const float* in, float* out, int side) {
   for (int step = 1; step <= steps; ++step) {
     const auto& now = tile[(step - 1) % 2];
     auto& later = tile[step % 2];
-    // Those that are `step` from the tile's edge, and not on the grid's.
+    // The points that are at least `step` from the tile's edge, and not on the grid's.
     const int left = max(step, 1 - first_column), right = min(tile_side - step, side - 1 - first_column);
     const int top = max(step, 1 - first_row), bottom = min(tile_side - step, side - 1 - first_row);
     for (int y = max(first_y, top); y < min(last_y, bottom); ++y) {
