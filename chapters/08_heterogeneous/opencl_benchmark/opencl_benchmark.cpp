@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     const cl::Event event = sum.run(repeats, on_device, group);
     device_seconds = total.seconds();
     const double kernel_seconds = opencl::seconds_of(event);
-    cookbook::println("{}", group == 0 ? "Groups as the driver likes" : "Groups of 64 work-items");
+    cookbook::println("{}", group == 0 ? "Groups chosen by the driver" : "Groups of 64 work-items");
     cookbook::println("Device Kernel Time: {:.3f} ms", 1e3 * kernel_seconds);
     cookbook::println("Device Time: {:.3f} ms", 1e3 * device_seconds);
     all_right = all_right && once == expected && on_device == expected;

@@ -1,4 +1,4 @@
-// The Mandelbrot set: what one pixel costs, and which point of the plane it is. This text is C++ and OpenCL C at the
+// The Mandelbrot set: how a pixel is computed, and which point of the plane it is. This text is C++ and OpenCL C at the
 // same time: the program includes it, and gives it to the compiler of the device.
 #ifndef __OPENCL_VERSION__
 #include <cmath>

@@ -1,6 +1,6 @@
 // Mandelbrot set in OpenCL
 //
-// Computes a picture of 1536 x 1024 pixels on the host and on the device. What one pixel costs is written once, in
+// Computes a picture of 1536 x 1024 pixels on the host and on the device. How a pixel is computed is written once, in
 // mandelbrot.hpp, which is C++ and OpenCL C at the same time. The program prints how long each takes, and how many
 // pixels differ: none, on any device and for any number of work-items, as long as both round in the same places. The
 // last row rounds once more per multiplication, as a compiler is free to do if the text has a * b + c.

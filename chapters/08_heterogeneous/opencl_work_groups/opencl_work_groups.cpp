@@ -2,7 +2,7 @@
 //
 // What does the size of a work-group change? First a picture: 12 x 6 work-items are cut into groups of 4 x 3, and each
 // work-item writes down its group's number. Then a million work-items are run in groups of 1 to 256, with one step of
-// work each and with 64. At last 256 work-items with more and more work are run as 1, 2, 16 and 256 groups, which shows
+// work each and with 64. Finally 256 work-items with more and more work are run as 1, 2, 16 and 256 groups, which shows
 // how well the load is spread. The times change; the results do not.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups

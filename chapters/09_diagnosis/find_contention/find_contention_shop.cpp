@@ -1,7 +1,7 @@
-// The sick program of find_contention, and its cure
+// The slow program of find_contention, and its repair
 //
 // A shop keeps the prices that it has asked a server for. Threads answer orders, and share these prices. --locks 1 is
-// the sick form: one lock for all prices. With --locks 64 each of 64 parts of the prices has a lock of its own.
+// the slow form: one lock for all prices. With --locks 64 each of 64 parts of the prices has a lock of its own.
 //
 // Compile: g++ -std=c++20 -O2 -g1 -Icommon chapters/09_diagnosis/find_contention/find_contention_shop.cpp common/cookbook/*.cpp -lfmt -pthread -o find_contention_shop
 // Run:     find_contention_shop [--threads N] [--locks N]

@@ -1,6 +1,6 @@
 // Find memory error
 //
-// Two sick programs read memory that another thread has freed, and print the right result all the same. Compiled with
+// Two faulty programs read memory that another thread has freed, and print the right result all the same. Compiled with
 // AddressSanitizer, each of them ends with a report of eighty lines. The lines that answer the question are printed:
 // which thread has read, which one had freed the memory, which one had allocated it, and where.
 //

@@ -1,4 +1,4 @@
-// The two sick programs of find_memory_error, cured
+// The two faulty programs of find_memory_error, repaired
 //
 // The seller shares the ownership of the list that it reads, and the coroutine owns its text.
 //

@@ -32,7 +32,7 @@ inline double busy_milliseconds(const Track& track) {
   return milliseconds(sum);
 }
 
-/// A character per millisecond since `origin`: the event's first letter, or a point where there is none.
+/// A character per millisecond since `origin`: the event's first letter, or a dot where there is none.
 inline std::string drawing_of(const Track& track, Clock::time_point origin) {
   std::string line;
   for (const Event& event : track.events) {
