@@ -1,8 +1,7 @@
 // A program that hangs
 //
-// north, east and south move goods between three stores. Each store has a mutex; a move locks the store that it takes
-// from, then the one that it brings to. The three wait for each other, and two more threads wait for them; the sixth is
-// only asleep. find_deadlock.cpp compiles this program and finds out which is which.
+// Three threads move goods between stores. A move locks the store that it takes from, then the one that it brings to.
+// The three wait for each other, two more wait for them, and the sixth is only asleep. find_deadlock.cpp tells which.
 //
 // Compile: g++ -std=c++20 -g chapters/09_diagnosis/find_deadlock/find_deadlock_stores.cpp -pthread -o find_deadlock_stores
 // Run:     find_deadlock_stores, then Ctrl-C; or find_deadlock_stores in-turns, which ends
@@ -13,6 +12,7 @@
 #include <cstdio>
 #include <latch>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,12 +41,15 @@ void count_goods(Store& store) {
 
 int main(int argc, char** argv) {
   in_turns = argc > 1 && argv[1] == std::string("in-turns");
+  static std::binary_semaphore named(0);
   std::vector<std::jthread> threads;
   const auto start = [&](const char* name, auto work) {
     threads.emplace_back([name, work] {
       pthread_setname_np(pthread_self(), name);  // a debugger shows it
+      named.release();
       work();
     });
+    named.acquire();  // ThreadSanitizer takes no name from a thread that another one already waits for
     if (in_turns) threads.back().join();
   };
   start("north", [] { move_goods(tea, rice); });
