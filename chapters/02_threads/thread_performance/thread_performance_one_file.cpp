@@ -30,7 +30,7 @@ int main() {
     threads.emplace_back([&] {
       start.arrive_and_wait();  // all begin at the same time
       char block[1024];
-      while (const ssize_t count = read(fileno(file), block, sizeof block)) bytes += count;  // wrong: the same file
+      for (ssize_t n; (n = read(fileno(file), block, sizeof block)) > 0;) bytes += n;  // wrong: the same file
     });
   }
   threads.clear();  // waits for them
