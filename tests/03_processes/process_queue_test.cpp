@@ -11,7 +11,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "one_shot_event.hpp"
 #include "shared_memory.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -105,12 +105,7 @@ TEST(process_queue, killed_or_interrupted_it_leaves_nothing_behind) {
 }
 
 /// Whether a process sleeps: then it waits for something that has not happened yet.
-bool sleeps(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string number, name, state;
-  file >> number >> name >> state;
-  return state == "S";
-}
+bool sleeps(pid_t process) { return test_support::state_of(process) == 'S'; }
 
 void until_it_sleeps(pid_t process) {
   while (!sleeps(process)) usleep(1000);

@@ -16,6 +16,7 @@
 #include "shared_memory.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -104,21 +105,13 @@ TEST(spawn_process_children, five_are_five_processes_beside_their_parent_until_t
   EXPECT_EQ(std::exchange(calls, before), before + 1);
 }
 
-/// The state of a process: R runs, S sleeps, Z has ended and is not joined; "none" if there is no such process.
-std::string state_of(pid_t child) {
-  std::ifstream file("/proc/" + std::to_string(child) + "/stat");
-  std::string number, name, state = "none";
-  file >> number >> name >> state;
-  return state;
-}
-
 TEST(spawn_process_children, one_that_has_ended_is_a_zombie_until_its_join) {
   const pid_t child = start_by_fork(9);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);  // waits, and does not join
-  EXPECT_EQ(state_of(child), "Z");
+  EXPECT_EQ(test_support::state_of(child), 'Z');
   EXPECT_EQ(cookbook::exit_code_of(child), 0);
-  EXPECT_EQ(state_of(child), "none");
+  EXPECT_EQ(test_support::state_of(child), 0);
 }
 
 int global = 41;

@@ -18,6 +18,7 @@
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 /// Seconds by which somebody has set the clock of the day forward, for this process.
 std::atomic<long> clock_set_by = 0;
@@ -72,9 +73,8 @@ std::string outcome_in(celery::Pool& pool, const std::string& name, celery::json
 
 /// Whether a process is there, and is more than an entry that waits for its parent.
 bool lives(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  return std::getline(stat, text) && text.substr(text.rfind(')') + 2, 1) != "Z";
+  const char state = test_support::state_of(pid);
+  return state != 0 && state != 'Z';
 }
 
 TEST(celery_pool, no_child_of_a_killed_task_is_left) {

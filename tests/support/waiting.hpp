@@ -31,31 +31,34 @@ inline void with_watchdog(const std::function<void()>& work) {
   std::_Exit(1);
 }
 
+/// The state of a process or thread, given its folder in /proc: 'R' if it runs, 'S' if it sleeps, 'T' if it is stopped,
+/// 'Z' if it has ended and nobody has waited for it, and others (man proc_pid_stat); 0 if it is not there.
+inline char state_in(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_ends = stat.rfind(") ");  // a thread's name may have spaces
+  return name_ends == std::string::npos ? '\0' : stat[name_ends + 2];
+}
+inline char state_of(pid_t process) { return state_in("/proc/" + std::to_string(process)); }
+
 /// Waits until a thread of this program, or a child process, sleeps as one does that waits for a lock. A child that has
 /// ended, and is not waited for yet, counts as well. `id` is that of gettid() or fork().
 inline void wait_until_asleep(pid_t id) {
-  const std::string file = "/proc/" + std::to_string(id) + "/task/" + std::to_string(id) + "/stat";
-  for (std::string state; state != "S" && state != "Z"; std::this_thread::yield()) {
-    std::ifstream stat(file);
-    stat >> state >> state >> state;
-  }
+  const std::filesystem::path folder = "/proc/" + std::to_string(id) + "/task/" + std::to_string(id);
+  for (char state = 0; state != 'S' && state != 'Z'; std::this_thread::yield()) state = state_in(folder);
 }
 
 /// Sends SIGSTOP to a process and returns when each of its threads has stopped. The signal goes to one of them, and
 /// until that one runs, on a busy machine after many milliseconds, the others go on. The process may not end meanwhile.
 inline void stop_every_thread(pid_t process) {
-  const auto has_stopped = [](const std::filesystem::path& thread) {
-    std::ifstream file(thread / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const std::size_t name_ends = stat.rfind(") ");  // a thread's name may have spaces
-    return name_ends == std::string::npos || stat[name_ends + 2] == 'T';
-  };
   kill(process, SIGSTOP);
   for (bool all_stopped = false; !all_stopped; std::this_thread::yield()) {
     all_stopped = true;
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
-      all_stopped = all_stopped && has_stopped(thread.path());
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+      const char state = state_in(thread.path());
+      all_stopped = all_stopped && (state == 'T' || state == 0);
+    }
   }
 }
 
