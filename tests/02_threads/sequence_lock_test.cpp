@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -256,9 +257,13 @@ void read_while_written(int readings, int changes) {
   };
   const auto read = [&] {
     long newest = 0;
-    // Also until so many changes were seen: else the readings might be done before the writer has begun.
-    const int wanted = cookbook::allowed_processors() < 2 ? 20 : changes;
-    for (int i = 0, seen = 0; i < readings || seen < wanted; ++i) {
+    // Also until so many changes were seen: else the readings might be done before the writer has begun. On a busy
+    // machine the threads may have one core in turns, and a reader sees one change per turn.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+    const auto go_on = [&](int seen) {
+      return seen < 20 || (seen < changes && std::chrono::steady_clock::now() < end);
+    };
+    for (int i = 0, seen = 0; i < readings || go_on(seen); ++i) {
       const auto copy = value.read();
       for (const long word : copy) mixed += word != copy[0];
       older += copy[0] < newest;

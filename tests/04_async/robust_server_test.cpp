@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -309,6 +310,23 @@ TEST(robust_server, while_it_ends_a_client_has_the_whole_grace_and_not_the_timeo
   asio::co_spawn(loop, visit(), rethrow);
   loop.run();
   EXPECT_EQ(server.timed_out, 0);
+}
+
+TEST(robust_server, it_ends_also_where_the_timer_has_just_fired) {
+  // The loop is busy while the timer fires, and sees that it has fired in some turn or other. Where it sees it just
+  // before it comes to stop(), the timer's coroutine runs only after that.
+  for (int busy_turns = 1; busy_turns < 10; ++busy_turns) {
+    asio::io_context loop(1);
+    RobustServer server(loop, 20ms, 5);
+    const std::function<void(int)> turn = [&](int left) {
+      if (left == 0) return asio::co_spawn(loop, server.stop(0ms), rethrow);
+      std::this_thread::sleep_for(2ms);
+      asio::post(loop, [&turn, left] { turn(left - 1); });
+    };
+    turn(busy_turns);
+    loop.run_for(10s);
+    EXPECT_TRUE(loop.stopped()) << busy_turns;
+  }
 }
 
 TEST(robust_server, without_file_descriptors_new_clients_wait_and_cost_no_processor_time) {
