@@ -19,7 +19,8 @@
 ///     2(n + capacity)     free again, for the put that comes to this slot next
 template <typename T>
 class RingQueue {
-  static_assert(std::is_nothrow_move_assignable_v<std::optional<T>>,  // so T can be moved in both ways
+  // Holds if neither T's move constructor nor its move assignment throws.
+  static_assert(std::is_nothrow_move_assignable_v<std::optional<T>>,
                 "a move that throws would leave a slot whose turn never comes");
 
  public:

@@ -66,7 +66,7 @@ struct Spinning {
 using BoostOneToOne = Spinning<boost::lockfree::spsc_queue<long>>;
 using BoostMany = Spinning<boost::lockfree::queue<long, boost::lockfree::fixed_sized<true>>>;
 
-/// One cache line that two threads write in turn: what any hand-over of an item costs at least.
+/// One cache line that two threads write in turn: a hand-over of an item without a queue.
 struct Line {
   alignas(64) std::atomic<long> value = -1;
   void put(long item) { value = item; }
