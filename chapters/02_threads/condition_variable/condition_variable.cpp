@@ -3,7 +3,7 @@
 // A mutex lets a thread look at shared data, but the thread cannot sleep there until the data has changed. First a
 // consumer waits for one item in three ways: it looks again and again, it looks every 10 ms, it sleeps at a condition
 // variable. Then a producer and a consumer pass items through a buffer: the producer waits while the buffer is full,
-// the consumer while it is empty. These lines are printed under the lock, so they come in the order of events.
+// the consumer while it is empty. Both print what they do under the lock, so these lines come in the order of events.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/condition_variable/condition_variable.cpp common/cookbook/*.cpp -lfmt -pthread -o condition_variable
 // Run:     condition_variable [--items N] [--capacity N] [--threads N]

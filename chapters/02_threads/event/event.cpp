@@ -74,7 +74,7 @@ int by_counter(int signals, milliseconds pause, milliseconds busy, long& sum) {
   return received;
 }
 
-/// The signals that were received, as a percentage, rounded down: only if all were received, it is 100.
+/// The signals that were received, as a percentage, rounded down: 99 and not 100 if one of many was lost.
 int percent(int received, int signals) { return static_cast<int>(100L * received / signals); }
 
 /// Three threads wait for the event, then `signal` is called, and a fourth thread waits for up to 10 ms. How many went

@@ -2,9 +2,9 @@
 //
 // Four threads draw a picture row by row, each its part of every row. A row follows from the row above, so no thread
 // may begin a row before all have finished that one: they wait for each other at a std::barrier. Beside it stands what
-// may come out if they do not wait. Then threads count the '#' in their parts, and main waits for all counts at a
-// std::latch. At the end two ways to wait are timed: at a barrier, and by joining the threads and making new ones for
-// each row.
+// may come out if they do not wait. To wait, the threads could also be joined after each row, and new ones made for the
+// next; the program times both. At the end threads count the '#' in their parts, and main waits for all counts at a
+// std::latch.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/latch_and_barrier/latch_and_barrier.cpp common/cookbook/*.cpp -lfmt -pthread -o latch_and_barrier
 // Run:     latch_and_barrier [--threads N] [--rows N]
@@ -59,38 +59,6 @@ void draw_in_phases(Picture& picture, int threads) {
   }
 }
 
-/// What may come out without a barrier: a thread happens to draw all its rows before the next one begins. Here it has
-/// to, so that the output is the same in every run.
-void draw_part_after_part(Picture& picture, int threads) {
-  const std::size_t width = picture[0].size();
-  for (int i = 0; i < threads; ++i) {
-    std::jthread([&, begin = width * i / threads, end = width * (i + 1) / threads] {
-      for (std::size_t y = 1; y < picture.size(); ++y) draw(picture[y - 1], picture[y], begin, end);
-    }).join();
-  }
-}
-
-/// Each thread counts the '#' in its part. The sum is printed, and returned, while all threads are still there.
-long count_in_parts(const Picture& picture, int threads) {
-  const std::size_t width = picture[0].size();
-  std::vector<long> counts(threads);
-  std::latch counted(threads), printed(1);
-
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < threads; ++i) {
-    workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads, i] {
-      for (const std::string& row : picture) counts[i] += std::count(row.begin() + begin, row.begin() + end, '#');
-      counted.count_down();  // this count is there; does not wait
-      printed.wait();        // the thread could as well go on with other work
-    });
-  }
-  counted.wait();  // opens when all threads have counted down
-  const long sum = std::accumulate(counts.begin(), counts.end(), 0L);
-  cookbook::println("{} '#', counted by {} threads of which none has ended", sum, threads);
-  printed.count_down();  // opens for all of them
-  return sum;
-}
-
 /// New threads for each row, which end with it: joining them is waiting, too.
 void draw_by_new_threads(Picture& picture, int threads) {
   const std::size_t width = picture[0].size();
@@ -101,6 +69,17 @@ void draw_by_new_threads(Picture& picture, int threads) {
         draw(picture[y - 1], picture[y], begin, end);
       });
     }
+  }
+}
+
+/// What may come out without a barrier: a thread happens to draw all its rows before the next one begins. Here it has
+/// to, so that the output is the same in every run.
+void draw_part_after_part(Picture& picture, int threads) {
+  const std::size_t width = picture[0].size();
+  for (int i = 0; i < threads; ++i) {
+    std::jthread([&, begin = width * i / threads, end = width * (i + 1) / threads] {
+      for (std::size_t y = 1; y < picture.size(); ++y) draw(picture[y - 1], picture[y], begin, end);
+    }).join();
   }
 }
 
@@ -125,6 +104,27 @@ int wrong_cells(const Picture& picture, const Picture& expected) {
   return wrong;
 }
 
+/// Each thread counts the '#' in its part. The sum is printed, and returned, while all threads are still there.
+long count_in_parts(const Picture& picture, int threads) {
+  const std::size_t width = picture[0].size();
+  std::vector<long> counts(threads);
+  std::latch counted(threads), printed(1);
+
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads, i] {
+      for (const std::string& row : picture) counts[i] += std::count(row.begin() + begin, row.begin() + end, '#');
+      counted.count_down();  // this count is there; does not wait
+      printed.wait();        // the thread could as well go on with other work
+    });
+  }
+  counted.wait();  // opens when all threads have counted down
+  const long sum = std::accumulate(counts.begin(), counts.end(), 0L);
+  cookbook::println("{} '#', counted by {} threads of which none has ended", sum, threads);
+  printed.count_down();  // opens for all of them
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,10 +144,10 @@ int main(int argc, char** argv) {
   for (int y = 0; y < rows; ++y) cookbook::println("{:<14}   {}", in_phases[y], unordered[y]);
   cookbook::println("wrong cells: {} with a barrier, {} without waiting", wrong_cells(in_phases, expected),
                     wrong_cells(unordered, expected));
-  const long counted = count_in_parts(in_phases, threads);
   cookbook::println("time per row, waiting at a barrier: {:.0f} us", microseconds_per_row(draw_in_phases, threads));
   cookbook::println("time per row, with new threads:     {:.0f} us",
                     microseconds_per_row(draw_by_new_threads, threads));
+  const long counted = count_in_parts(in_phases, threads);
 
   long expected_count = 0;
   for (const std::string& row : expected) expected_count += std::ranges::count(row, '#');

@@ -1,5 +1,5 @@
 // A stack without a lock beside a vector with one: the time of a pop and a push, by the number of threads. Each thread
-// takes a node out, computes for a few nanoseconds and puts the node back.
+// takes a node out, puts it back and does ten multiplications.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/02_threads chapters/02_threads/lock_free_stack/lock_free_stack_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack_bench
 // Run:     lock_free_stack_bench [--pairs N] [--rounds N]

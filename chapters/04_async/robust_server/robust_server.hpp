@@ -1,4 +1,4 @@
-/// An echo server for clients that nobody knows: what they can make it spend has limits.
+/// An echo server for clients that nobody knows: it limits what each of them can use up.
 #pragma once
 
 #include <array>
@@ -104,7 +104,7 @@ class RobustServer {
     for (;;) {
       quarter_.expires_after(timeout_ / 4);
       const auto [stopped] = co_await quarter_.async_wait(with_error);
-      if (stopped || stopping_) co_return;  // where stop() came too late to cancel the wait, since it was just over
+      if (stopped || stopping_) co_return;  // stop() cannot cancel a wait that is just over
       for (Client& client : clients_) {
         if (++client.idle_quarters != 5) continue;  // the first quarter may have been shorter
         client.socket.close();                      // its coroutine wakes with an error, and ends
