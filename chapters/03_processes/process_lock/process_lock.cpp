@@ -56,23 +56,32 @@ struct Ends {
   int good = 0, aborted = 0, asleep = 0;
 };
 
-/// Whether none of these processes works any more: each of them sleeps (state S in /proc) or has ended.
-bool all_sleep(const std::vector<pid_t>& processes) {
-  return std::all_of(processes.begin(), processes.end(), [](pid_t process) {
-    std::ifstream stat(fmt::format("/proc/{}/stat", process));
-    std::string id, name, state = "Z";
-    stat >> id >> name >> state;
+/// As in /proc: "S" if it sleeps, "Z" if it has ended, or another letter, "R" for example if it works.
+std::string state_of(pid_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", process));
+  std::string id, name, state = "Z";
+  stat >> id >> name >> state;
+  return state;
+}
+
+/// Whether this child and all others that have not ended sleep. Their states are read one after the other, but while
+/// one of them worked, the counter would change.
+bool all_sleep(pid_t child, const std::vector<pid_t>& children, const Board& board) {
+  const long before = board.counter;
+  const bool nobody_works = std::all_of(children.begin(), children.end(), [](pid_t other) {
+    const std::string state = state_of(other);
     return state == "S" || state == "Z";
   });
+  return nobody_works && state_of(child) == "S" && board.counter == before;
 }
 
 /// Waits for the ends of these processes. When all that are left sleep, nobody will wake them, and it kills them.
-Ends ends_of(const std::vector<pid_t>& children) {
+Ends ends_of(const std::vector<pid_t>& children, const Board& board) {
   Ends ends;
   for (const pid_t child : children) {
     std::optional<int> code;
     for (bool all_asleep = false; !code && !all_asleep;) {
-      all_asleep = all_sleep(children);
+      all_asleep = all_sleep(child, children, board);
       code = cookbook::exit_code_of(child, std::chrono::milliseconds(all_asleep ? 0 : 5));
     }
     ++(!code ? ends.asleep : *code == 0 ? ends.good : ends.aborted);
@@ -98,7 +107,7 @@ long print_row(const char* name, Mutex& mutex, int processes, long changes) {
       add_often(*board, mutex, changes);
     }));
   }
-  const Ends ends = ends_of(children);
+  const Ends ends = ends_of(children, *board);
   close(quiet);
   const double ns = watch.seconds() * 1e9 / static_cast<double>(processes * changes);
   const std::string cost = ends.good == processes ? fmt::format("{:.1f} ns", ns) : "-";

@@ -9,8 +9,8 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -37,13 +37,6 @@ class Visitor {
           return all_have_come ? 0 : 1;
         })) {}
 
-  /// Returns when it sleeps at the barrier, which is the state S in /proc, or has ended, which is Z.
-  void wait_until_it_sleeps() const {
-    for (std::string state; state != "S" && state != "Z";) {
-      std::ifstream stat(fmt::format("/proc/{}/stat", process_));
-      stat >> state >> state >> state;  // its id, its name, its state
-    }
-  }
   void kill() const { check(::kill(process_, SIGKILL), "kill"); }
 
   /// Waits for its end. Returns what has become of it.
@@ -67,11 +60,15 @@ int print_row(const char* what, const Fates& fates) {
   return (fates.a == "passes") + (fates.b == "passes") + (fates.c == "passes");
 }
 
+void wait_until_waiting(RobustBarrier& barrier, int processes) {
+  while (barrier.waiting() < processes) std::this_thread::yield();
+}
+
 /// A waits, B dies in this way before it has come, and C comes when A has given up.
 template <typename Die>
 Fates fates_when_b(RobustBarrier& barrier, std::chrono::nanoseconds limit, Die die) {
   const Visitor a(barrier, limit);
-  a.wait_until_it_sleeps();
+  wait_until_waiting(barrier, 1);
   const int b = cookbook::exit_code_of(cookbook::start_child(die));
   const std::string fate_of_a = a.fate();
   return {fate_of_a, b == -SIGKILL ? "killed" : "lives", Visitor(barrier, limit).fate()};
@@ -106,7 +103,7 @@ int main(int argc, char** argv) {
   const Shared<RobustBarrier> left(3);
   {
     const Visitor a(*left, an_hour), b(*left, an_hour);
-    b.wait_until_it_sleeps();
+    wait_until_waiting(*left, 2);
     b.kill();
     const std::string fate_of_b = b.fate();
     const Visitor c(*left, an_hour);

@@ -43,7 +43,13 @@ class RobustBarrier {
     return phase_ != mine;
   }
 
-  /// Usually called by wait_for() alone. Public, so that std::scoped_lock lock(*this) can call it.
+  /// How many have come in this phase, and wait for the others.
+  int waiting() {
+    const std::scoped_lock lock(*this);
+    return arrived_;
+  }
+
+  /// Usually called by wait_for() and waiting() alone. Public, so that std::scoped_lock lock(*this) can call it.
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
     if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
