@@ -2,9 +2,9 @@
 //
 // Four threads draw a picture row by row, each its part of every row. A row follows from the row above, so no thread
 // may begin a row before all have finished that one: they wait for each other at a std::barrier. Beside it stands what
-// may come out if they do not wait. To wait, the threads could also be joined after each row, and new ones made for the
-// next; the program times both. At the end threads count the '#' in their parts, and main waits for all counts at a
-// std::latch.
+// may come out if they do not wait. Another way to wait is to join the threads after each row, and to make new ones for
+// the next; the program times both ways. At the end threads count the '#' in their parts, and main waits for all counts
+// at a std::latch.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/latch_and_barrier/latch_and_barrier.cpp common/cookbook/*.cpp -lfmt -pthread -o latch_and_barrier
 // Run:     latch_and_barrier [--threads N] [--rows N]
