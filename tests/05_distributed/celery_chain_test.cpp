@@ -196,7 +196,7 @@ TEST(celery_chain, clients_in_python_get_what_they_would_get_from_a_worker_of_py
   EXPECT_EQ(worker.wait(0ms), std::nullopt) << "the worker has ended";
 }
 
-TEST(celery_chain, a_task_that_is_held_for_later_keeps_no_other_waiting) {
+TEST(celery_chain, a_task_for_later_keeps_no_other_waiting_and_a_time_limit_is_refused) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;
   cookbook::ChildProcess worker([&] {
@@ -206,6 +206,7 @@ TEST(celery_chain, a_task_that_is_held_for_later_keeps_no_other_waiting) {
   celery::Client client(broker.url());
   for (int i = 0; i < 3; ++i) client.apply_async("app.add", {5, 5}, {}, {.countdown = 3600});
   EXPECT_EQ(outcome(client.delay("app.add", 1, 2)), "3");
+  EXPECT_EQ(outcome(client.apply_async("app.add", {1, 2}, {}, {.time_limit = 1})), "NotImplementedError: time limits");
 }
 
 TEST(celery_chain, survives_random_messages) {

@@ -65,6 +65,7 @@ class ChainWorker {
   /// Whatever the task throws becomes its result, too; but not Retry.
   Result execute(const Task& task) const {
     if (!task.unknown.empty()) return failure({"NotImplementedError", task.unknown});
+    if (task.time_limit || task.soft_limit) return failure({"NotImplementedError", "time limits"});
     if (task.expires && *task.expires < now()) return revocation("expired");
     try {
       return {"SUCCESS", checked(registry_.at(task.name)(task))};

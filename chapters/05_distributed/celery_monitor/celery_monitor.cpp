@@ -1,8 +1,9 @@
 // Celery monitor
 //
 // `celery inspect` and monitors such as Flower ask a worker questions, and listen to what it tells of its tasks. This
-// program does the same to a worker in C++ whose process is busy with a long task: it prints each question, how long
-// the answer took, and the events of one task. With --celery it lets Celery's own command ask, too.
+// program does the same to a worker in C++, first without a task, then while its process is busy with a long one. It
+// prints each question, how long the answer took, and the events of one task. With --celery it lets Celery's own
+// command ask, too.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_monitor/celery_monitor.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_monitor
 // Run:     celery_monitor [--celery]

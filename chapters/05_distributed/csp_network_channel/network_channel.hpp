@@ -81,7 +81,7 @@ class NetworkChannel {
  private:
   void send(const std::string& line) {
     stream_.expires_after(timeout_);
-    stream_ << line + '\n' << std::flush;  // at once: the system holds a second small packet back for up to 40 ms
+    stream_ << line + '\n' << std::flush;  // in one piece: the system may hold a second one back for up to 40 ms
     if (stream_) return;
     const std::string why = stream_.error().message();
     stream_.clear();
