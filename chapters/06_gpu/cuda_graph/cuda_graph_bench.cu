@@ -25,7 +25,7 @@ __global__ void hold() {
   }
 }
 
-/// All steps in one kernel: what the same arithmetic costs without launches, and without waiting for memory.
+/// All steps in one kernel: what the same arithmetic costs with one launch, and one load and store per number.
 __global__ void take_all_steps(std::uint32_t* numbers, int count, int kernels) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
