@@ -18,8 +18,9 @@ inline void declare_queues(amqp::Connection& connection) {
   connection.declare_queue(tasks_queue, {.dead_letters = failed_queue});  // rejected messages go to tasks.failed
 }
 
-// What a worker can do: functions of two whole numbers. A task comes from outside, so each looks at what it is given:
-// a wrong result that is acknowledged is lost for ever, and a sleep of a year keeps worker after worker from its work.
+// What a worker can do: functions of two whole numbers. A task comes from outside, so each function checks its
+// arguments: a task whose result is wrong would be acknowledged all the same, and never be done again, and a sleep of a
+// year would keep the worker from all other tasks.
 
 inline long add(long x, long y) {
   long sum;
