@@ -153,11 +153,4 @@ constexpr long memory_factor = 8;
 constexpr long memory_factor = 1;
 #endif
 
-/// The threads that a sanitizer adds to a program, once it has made one of its own.
-#if defined(__SANITIZE_THREAD__)
-constexpr long sanitizer_threads = 1;
-#else
-constexpr long sanitizer_threads = 0;
-#endif
-
 }  // namespace test_support
