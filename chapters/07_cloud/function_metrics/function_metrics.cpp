@@ -126,8 +126,8 @@ int main(int argc, char** argv) {
 
   constexpr int readings = 1000;
   const auto [apart, together] = different_readings(readings);
-  cookbook::println("of {} readings, calls and errors do not fit in {} when read apart, in {} when read together",
-                    readings, apart, together);
+  cookbook::println("of {} readings, calls and errors differ in {} when read apart, in {} when read together", readings,
+                    apart, together);
   FunctionMetrics counter("multiply");
   cookbook::println("a call of multiply takes {:.0f} ns when it is counted, and {:.1f} ns otherwise",
                     ns_per_call([&](int number) { return counter.call([&] { return multiply(number); }); }),
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("calls counted", counted, {all, all, all});
   checks.equal("errors counted", failed, {0, tenth, 0});
-  checks.equal("readings that do not fit, read together", together, 0);
+  checks.equal("readings that differ, read together", together, 0);
   checks.that("99 % quantile of load above 2 ms", quantile(functions[2].read().latencies, 0.99) > 0.002);
   checks.that("50 % quantile of load below 2 ms", quantile(functions[2].read().latencies, 0.5) < 0.002);
   return checks.exit_code();
