@@ -85,9 +85,9 @@ TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
   test_support::Process program("executors", {"--workers", "1", "--steps", "30000000"});
   std::vector<long> threads;  // every 5 ms; oneTBB's loop is what runs at the end
   std::atomic<bool> ended = false;
-  std::jthread sampler([&] {
+  std::jthread sampler([&, pid = program.pid()] {
     while (!ended) {
-      if (const long now = threads_of(program.pid()); now > 0) threads.push_back(now);
+      if (const long now = threads_of(pid); now > 0) threads.push_back(now);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   });
