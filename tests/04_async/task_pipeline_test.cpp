@@ -13,6 +13,12 @@ namespace {
 
 using test_support::run;
 
+#ifdef __SANITIZE_THREAD__  // with which each text takes much longer
+constexpr int few = 60, many = 300;
+#else
+constexpr int few = 100, many = 800;
+#endif
+
 /// The number of texts in flight that a row shows.
 int in_flight(const test_support::Result& result, const std::string& form) {
   const auto found = result.captures("^" + form + " +\\d+\\.\\d\\d ms +(\\d+)$");
@@ -23,14 +29,15 @@ int in_flight(const test_support::Result& result, const std::string& form) {
 TEST(task_pipeline, keeps_order_and_limit_for_any_number_of_tokens_and_threads) {
   for (const std::string tokens : {"1", "2", "50", "1000"}) {
     for (const std::string threads : {"1", "9"}) {
-      const auto result = run("task_pipeline", {"--texts", "100", "--tokens", tokens, "--threads", threads});
+      const auto result =
+          run("task_pipeline", {"--texts", std::to_string(few), "--tokens", tokens, "--threads", threads});
       ASSERT_EQ(result.exit_code, 0) << result.text();
       EXPECT_TRUE(result.has_line("ok    runs whose results are not in the order of reading: 0")) << result.text();
       EXPECT_TRUE(result.has_line("ok    texts in flight above the limit: 0")) << result.text();
       EXPECT_EQ(in_flight(result, "one after another"), 1);
       // Of many tokens the last may find that, on many cores, the first texts are done.
       const int of_graph = in_flight(result, "graph, " + tokens + " tokens");
-      EXPECT_LE(of_graph, std::min(std::stoi(tokens), 100));
+      EXPECT_LE(of_graph, std::min(std::stoi(tokens), few));
       EXPECT_GE(of_graph, std::min(std::stoi(tokens), 50)) << result.text();
       EXPECT_LE(in_flight(result, "parallel_pipeline"), std::stoi(tokens));
       EXPECT_LE(in_flight(result, "by hand, " + threads + " threads"), std::min(std::stoi(tokens), std::stoi(threads)));
@@ -39,12 +46,7 @@ TEST(task_pipeline, keeps_order_and_limit_for_any_number_of_tokens_and_threads) 
 }
 
 TEST(task_pipeline, without_a_limit_the_texts_pile_up) {
-#ifdef __SANITIZE_THREAD__
-  const char* const texts = "300";  // each takes much longer
-#else
-  const char* const texts = "800";
-#endif
-  const auto result = run("task_pipeline", {"--texts", texts, "--tokens", "8"});
+  const auto result = run("task_pipeline", {"--texts", std::to_string(many), "--tokens", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_GT(in_flight(result, "graph without a limit"), 100);
   EXPECT_EQ(in_flight(result, "graph, 8 tokens"), 8);
