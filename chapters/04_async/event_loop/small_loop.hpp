@@ -30,7 +30,7 @@ class SmallLoop {
     while (!stopped_ && !(ready_.empty() && timers_.empty())) {
       if (ready_.empty()) now_ = timers_.top().due;  // a loop with a real clock sleeps here
       for (; !timers_.empty() && timers_.top().due <= now_; timers_.pop()) ready_.push_back(timers_.top().callback);
-      // One turn: what these callbacks queue waits for the next turn, so that none of them can keep the timers waiting.
+      // One turn: what these callbacks queue waits for the next turn, behind the timers that are due already.
       for (std::size_t turn = ready_.size(); turn > 0; --turn) {
         const Callback callback = std::move(ready_.front());
         ready_.pop_front();
