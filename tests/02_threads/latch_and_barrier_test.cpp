@@ -121,12 +121,7 @@ TEST(latch_and_barrier, with_two_threads_the_picture_without_waiting_is_right_by
 TEST(latch_and_barrier, no_thread_has_ended_when_the_sum_is_printed) {
   const std::size_t before = test_support::threads_of_this_process();
   EXPECT_EQ(count_in_parts(new_picture(8), 4), 1);
-#ifdef __SANITIZE_THREAD__
-  constexpr std::size_t others = 1;  // the sanitizer's own comes with the first thread
-#else
-  constexpr std::size_t others = 0;
-#endif
-  EXPECT_EQ(cookbook::threads_at_the_last_line, before + 4 + others);
+  EXPECT_EQ(cookbook::threads_at_the_last_line, before + 4 + test_support::sanitizer_threads);
 }
 
 TEST(latch_and_barrier_by_hand, nobody_goes_on_before_all_have_come) {

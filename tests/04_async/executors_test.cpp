@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/most_at_once.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -95,12 +96,7 @@ TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
   ended = true;
   sampler.join();
   ASSERT_GT(threads.size(), 40U);
-#ifdef __SANITIZE_THREAD__
-  constexpr int alone = 2;  // with the sanitizer's own, which comes with the first thread of the program
-#else
-  constexpr int alone = 1;
-#endif
-  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), alone);
+  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), 1 + test_support::sanitizer_threads);
   EXPECT_GT(*std::max_element(threads.begin(), threads.end()), threads.back())
       << "the pool of Asio has one thread more";
 }

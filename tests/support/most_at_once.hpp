@@ -12,6 +12,13 @@
 
 namespace test_support {
 
+/// The threads that a sanitizer adds to a program, together with the first one that the program makes.
+#ifdef __SANITIZE_THREAD__
+constexpr std::size_t sanitizer_threads = 1;
+#else
+constexpr std::size_t sanitizer_threads = 0;
+#endif
+
 inline std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
