@@ -116,7 +116,7 @@ Process::Process(const std::string& name, const std::vector<std::string>& argume
     dup2(options.errors_among_output ? out[1] : err[1], STDERR_FILENO);
     if (!opencl_drivers.empty()) setenv("OCL_ICD_FILENAMES", opencl_drivers.c_str(), 1);
 #ifdef COOKBOOK_RUN_PROBES
-    setenv("LD_PRELOAD", COOKBOOK_RUN_PROBES, 1);
+    if (options.probed) setenv("LD_PRELOAD", COOKBOOK_RUN_PROBES, 1);
     setenv("COOKBOOK_EXERCISE_RECORD", (folder_.path / "threads").c_str(), 1);
     setenv("COOKBOOK_RUN_FOLDER", COOKBOOK_BIN, 1);
     setenv("COOKBOOK_RUN_RECORD", (folder_.path / "record").c_str(), 1);
@@ -249,7 +249,7 @@ void Process::look_at_traces(Result& result) const {
   for (const std::string& line : lines_of(text_of(folder_.path / "threads"))) {
     if (line.rfind("threads ", 0) == 0) result.most_threads = std::max(result.most_threads, std::stoi(line.substr(8)));
   }
-  if (options_.may_leave_something) return;
+  if (options_.may_leave_something || !options_.probed) return;
   for (const std::string& line : lines_of(text_of(folder_.path / "record"))) {
     if (line.find(" has left a descriptor open: ") != std::string::npos) {
       open.push_back(line);

@@ -52,6 +52,7 @@ struct RunOptions {
   rlim_t max_files = 0;              ///< if not 0, it gets no more file descriptors than that
   int descriptors_left = 0;          ///< so many it leaves open at its end, to show what comes of it
   bool may_leave_something = false;  ///< no failure of the test if it does what run_probe.cpp looks for
+  bool probed = true;                ///< false: run_probe.cpp is not loaded into it, and nothing is a failure
 };
 
 /// A program that runs beside the test, in a process group of its own, with an empty folder for temporary files. What

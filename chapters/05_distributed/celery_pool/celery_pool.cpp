@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -29,7 +30,7 @@ std::string nap(double seconds) {
   return "awake";
 }
 
-std::int64_t crash() { return std::raise(SIGSEGV); }
+std::int64_t crash() { std::abort(); }
 
 std::int64_t process() { return getpid(); }
 

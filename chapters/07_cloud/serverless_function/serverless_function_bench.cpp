@@ -43,14 +43,15 @@ class Echo {
   void serve() {
     tcp::socket socket = acceptor_.accept();
     socket.set_option(tcp::no_delay(true));
-    std::string message = message_;
+    std::string message(message_size, ' ');
     boost::system::error_code gone;
     while (boost::asio::read(socket, boost::asio::buffer(message), gone), !gone) {
       boost::asio::write(socket, boost::asio::buffer(message), gone);
     }
   }
 
-  std::string message_ = std::string(150, 'x');
+  static constexpr std::size_t message_size = 150;
+  std::string message_ = std::string(message_size, 'x');
   boost::asio::io_context io_;
   tcp::acceptor acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
   tcp::socket socket_{io_};
