@@ -22,7 +22,8 @@
 
 namespace {
 
-// An Account has a number, a balance, and a mutex that protects the balance.
+// An account has a number, a balance, and a mutex that protects the balance. There are two kinds, hence `auto`:
+// Account, and TracedAccount for the drawing, whose `trace` notes what the thread does.
 
 /// Transfers `amount`. The caller holds both locks.
 void transfer(auto& from, auto& to, int amount) {

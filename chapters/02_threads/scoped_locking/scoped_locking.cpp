@@ -50,12 +50,12 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   std::vector<std::string> after_naive, after_by_hand, after_scoped;
-  cookbook::println("the block is left by       naive  by hand  scoped");
+  cookbook::println("the block is left by         naive  by hand  scoped");
   const auto leave = [&](const std::string& way, const std::string& text) {
     after_naive.push_back(lock_after(naive, text));
     after_by_hand.push_back(lock_after(by_hand, text));
     after_scoped.push_back(lock_after(scoped, text));
-    cookbook::println("{:<27}{:<7}{:<9}{}", way, after_naive.back(), after_by_hand.back(), after_scoped.back());
+    cookbook::println("{:<29}{:<7}{:<9}{}", way, after_naive.back(), after_by_hand.back(), after_scoped.back());
   };
   leave("its end, with \"7\"", "7");
   leave("a return, with \"\"", "");
