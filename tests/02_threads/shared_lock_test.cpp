@@ -80,17 +80,22 @@ struct CountingMutex : std::shared_mutex {
   }
 };
 
-TEST(shared_lock, one_operation_of_a_hundred_writes) {
-  int wrong_totals = 0;
-  cost<CountingMutex>(10, 1'000, wrong_totals);  // three runs of two threads
-  EXPECT_EQ(CountingMutex::by_readers, 3 * 2 * 990);
-  EXPECT_EQ(CountingMutex::by_writers, 3 * 2 * 10);
-  EXPECT_EQ(wrong_totals, 0);
+TEST(shared_lock, one_operation_of_a_hundred_writes_or_of_as_many_as_the_option_says) {
+  for (const int write_every : {100, 2, 20}) {
+    CountingMutex::by_readers = CountingMutex::by_writers = 0;
+    int wrong_totals = 0;
+    cost<CountingMutex>(10, 1'000, write_every, wrong_totals);  // three runs of two threads
+    EXPECT_EQ(CountingMutex::by_readers, 3 * 2 * (1'000 - 1'000 / write_every));
+    EXPECT_EQ(CountingMutex::by_writers, 3 * 2 * 1'000 / write_every);
+    EXPECT_EQ(wrong_totals, 0);
+  }
+  const auto result = run("shared_lock", {"--operations", "20", "--write-every", "10"});
+  EXPECT_EQ(result.lines_with("^90 % of them reads ").size(), 1U) << result.text();
 }
 
 TEST(shared_lock, counts_how_often_both_threads_have_slept_during_their_operations) {
   int wrong_totals = 0;
-  EXPECT_DOUBLE_EQ(cost<PlainMutex>(10, 1'000, wrong_totals).sleeps, 7);  // 14 in 2000 operations
+  EXPECT_DOUBLE_EQ(cost<PlainMutex>(10, 1'000, 100, wrong_totals).sleeps, 7);  // 14 in 2000 operations
   EXPECT_EQ(wrong_totals, 0);
 }
 

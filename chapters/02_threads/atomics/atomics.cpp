@@ -73,7 +73,7 @@ int both_got_the_old_value(int rounds) {
   struct Side {
     alignas(64) std::atomic<int> ready = 0;
     alignas(64) std::atomic<int> value = 0;  // the round's number, in a cache line of its own
-    std::vector<bool> got_old;
+    alignas(64) std::vector<bool> got_old;   // so that noting the result does not touch that line
   } left, right;
   const auto play = [rounds](Side& mine, Side& other) {
     for (int round = 1; round <= rounds; ++round) {

@@ -7,7 +7,7 @@
 // long, and loses if they do not.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/shared_lock/shared_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_lock
-// Run:     shared_lock [--readers N] [--operations N]
+// Run:     shared_lock [--readers N] [--operations N] [--write-every N]
 
 #include <sys/resource.h>
 
@@ -73,10 +73,10 @@ long times_slept() {
   return usage.ru_nvcsw;
 }
 
-/// Two threads, each on a processor of its own: 99 of 100 operations add up all accounts, the other one moves money.
-/// Adds the totals that were wrong to `wrong`, and returns the cost in the median of three runs.
+/// Two threads, each on a processor of its own: of `write_every` operations one moves money, the others add up all
+/// accounts. Adds the totals that were wrong to `wrong`, and returns the cost in the median of three runs.
 template <typename Mutex>
-Cost cost(int size, int operations, int& wrong) {
+Cost cost(int size, int operations, int write_every, int& wrong) {
   Cost costs[3];
   for (Cost& result : costs) {
     std::atomic<long> sleeps = 0;
@@ -85,7 +85,7 @@ Cost cost(int size, int operations, int& wrong) {
     const double seconds = run_concurrently(2, [&](int id) {
       const long before = times_slept();
       for (int i = 0; i < operations; ++i) {
-        if ((i + 50 * id) % 100 == 0) {
+        if ((i + write_every / 2 * id) % write_every == 0) {
           accounts.write([](Balances& balance) {
             --balance.front();
             ++balance.back();
@@ -109,22 +109,24 @@ Cost cost(int size, int operations, int& wrong) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int readers = 3, operations = 20'000;
+  int readers = 3, operations = 20'000, write_every = 100;
   cookbook::Options options("Let many readers in at once, or one writer");
   options.add("readers", readers, "threads that read at the same time, in the first part", 1, 64);
   options.add("operations", operations, "operations of each of two threads (with 20000 accounts a twentieth)", 20,
               1'000'000);
+  options.add("write-every", write_every, "of so many operations one moves money, the others add up", 2, 1'000'000);
   options.parse(argc, argv);
 
   const int left_before_the_writer = meet(readers);
 
   int wrong = 0;
   cookbook::println("1000 operations of two threads,      std::mutex         std::shared_mutex");
-  cookbook::println("99 % of them reads               time     sleeps          time     sleeps");
+  cookbook::println("{:<29}    time     sleeps          time     sleeps",
+                    fmt::format("{:.3g} % of them reads", 100 - 100.0 / write_every));
   for (const int size : {10, 1'000, 20'000}) {
     const int repeats = size < 20'000 ? operations : operations / 20;
-    const Cost mutex = cost<PlainMutex>(size, repeats, wrong);
-    const Cost shared = cost<std::shared_mutex>(size, repeats, wrong);
+    const Cost mutex = cost<PlainMutex>(size, repeats, write_every, wrong);
+    const Cost shared = cost<std::shared_mutex>(size, repeats, write_every, wrong);
     cookbook::println("{:<27}{:7.0f} us{:9.1f} x{:11.0f} us{:9.1f} x", fmt::format("a total of {} accounts", size),
                       mutex.microseconds, mutex.sleeps, shared.microseconds, shared.sleeps);
   }
