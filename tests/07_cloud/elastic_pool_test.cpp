@@ -89,6 +89,8 @@ TEST(elastic_pool, its_table_is_what_fixed_and_elastic_pools_cost_and_let_wait) 
     EXPECT_EQ(cell(result, pool, 2), longest) << pool;
     EXPECT_EQ(cell(result, pool, 3), bill) << pool;
   }
+  EXPECT_TRUE(result.has_line("sensitive jobs waited 7.3 s, at most 15 s; others 6.6 s, at most 14 s"))
+      << result.text();
   EXPECT_LT(cell(result, both, 3), cell(result, large, 3));
   EXPECT_LT(cell(result, elastic, 3), cell(result, small, 3));
   EXPECT_LT(cell(result, both, 1), cell(result, elastic, 1));
