@@ -57,6 +57,9 @@ TEST(thread_safety_analysis, what_the_page_says_of_other_uses_is_true) {
       << "the library's lock classes are not annotated";
   EXPECT_NE(judged("int other_ GUARDED_BY(plain_) = 0;").exit_code, 0) << "std::mutex is not annotated";
   EXPECT_EQ(judged("Example() { ++value_; }").text, "") << "constructors are not checked";
+  EXPECT_EQ(judged("void f(Example* p, Example* q) { p->mutex_.lock(); p = q; ++p->value_; p->mutex_.unlock(); }").text,
+            "")
+      << "a mutex is known by its expression";
   EXPECT_EQ(judged("void f() { Lock lock(mutex_); auto g = [&]() REQUIRES(mutex_) { ++value_; }; g(); }").text, "");
 }
 

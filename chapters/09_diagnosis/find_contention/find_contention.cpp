@@ -47,6 +47,10 @@ struct Shop {
     std::istringstream first(lines_of(words, false).at(0));  // "sold for 9999 in 210 ms"
     first >> ignored >> ignored >> total >> ignored >> milliseconds;
     report = lines_of(words, true);
+    if (report.size() < 4) {
+      cookbook::print_error("no report of the locks: " + (report.empty() ? "nothing was printed" : report.front()));
+      std::exit(3);
+    }
     report.erase(report.begin());
   }
 

@@ -2,8 +2,8 @@
 //
 // The list of prices is read and replaced under a lock. But prices() returns a reference, and its caller uses the list
 // when the lock is unlocked again. Meanwhile another thread replaces the list, which deletes the old one. The latches
-// make sure that it does so in every run. Without a tool the price is right all the same: nobody has overwritten the
-// memory yet.
+// make sure that it does so in every run. Without a tool the price is right all the same: nobody has overwritten this
+// part of the memory yet.
 //
 // Compile: g++ -std=c++20 -O2 chapters/09_diagnosis/find_memory_error/find_memory_error_thread.cpp -o find_memory_error_thread && g++ -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address chapters/09_diagnosis/find_memory_error/find_memory_error_thread.cpp -o find_memory_error_thread_asan
 // Run:     find_memory_error_thread, then find_memory_error_thread_asan

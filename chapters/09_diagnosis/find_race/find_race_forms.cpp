@@ -117,11 +117,11 @@ void try_form(const char* name, int jobs) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
+  const int jobs = argc == 3 ? std::atoi(argv[1]) : 0;
+  if (jobs < 1) {
     std::fprintf(stderr, "usage: find_race_forms JOBS MILLISECONDS\n");
     return 2;
   }
-  const int jobs = std::atoi(argv[1]);
   pause_length = std::chrono::milliseconds(std::atoi(argv[2]));
   try_form<AfterUnlock>("AfterUnlock", jobs);
   try_form<ThenLog>("ThenLog", jobs);
