@@ -27,6 +27,10 @@ struct Pieces {
     std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);  // each starts where the one before ends
     numbers.resize(starts.back() + lengths.back());
   }
+  std::vector<int> piece(int i) const {
+    const auto begin = numbers.begin() + starts[i];
+    return {begin, begin + lengths[i]};
+  }
   std::vector<int> lengths, starts, numbers;
 };
 
@@ -60,9 +64,9 @@ Pieces random_pieces(int count, int rank, int ranks) {
 
 std::string text(const Pieces& pieces) {
   std::string all;
-  for (std::size_t i = 0; i < pieces.lengths.size(); ++i) {
-    const auto begin = pieces.numbers.begin() + pieces.starts[i], end = begin + pieces.lengths[i];
-    all += (i > 0 ? " | " : "") + (begin == end ? "-" : fmt::format("{}", fmt::join(begin, end, " ")));
+  for (int i = 0; i < static_cast<int>(pieces.lengths.size()); ++i) {
+    const std::vector<int> piece = pieces.piece(i);
+    all += (i > 0 ? " | " : "") + (piece.empty() ? "-" : fmt::format("{}", fmt::join(piece, " ")));
   }
   return all;
 }
@@ -88,19 +92,19 @@ int main(int argc, char** argv) {
   const Pieces sent = random_pieces(count, rank, ranks), received = exchange(sent);
   world.print_in_order(fmt::format("rank {} sends {}, receives {}", rank, text(sent), text(received)));
 
-  long right = 0, in_range = 0;
-  for (int i = 0; i < ranks; ++i) right += column.numbers[i] == 10 * i + rank;
+  long right = 0, in_range = 0, as_sent = 0;
+  for (int i = 0; i < ranks; ++i) {
+    right += column.numbers[i] == 10 * i + rank;
+    as_sent += received.piece(i) == random_pieces(count, i, ranks).piece(rank);  // rank i is the seed, so all know it
+  }
   for (const int number : received.numbers) in_range += rank_of(number, ranks) == rank;
-  const auto sum = [](const Pieces& pieces) {
-    return mpi::sum_over_ranks(std::accumulate(pieces.numbers.begin(), pieces.numbers.end(), 0L));
-  };
   const long all_right = mpi::sum_over_ranks(right), all_in_range = mpi::sum_over_ranks(in_range);
-  const long sum_before = sum(sent), sum_after = sum(received);
+  const long all_as_sent = mpi::sum_over_ranks(as_sent);
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("pieces of one number that are where they belong", all_right, 1L * ranks * ranks);
     checks.equal("random numbers that are on the rank of their range", all_in_range, 1L * ranks * count);
-    checks.equal("sum of the random numbers, which must be as before", sum_after, sum_before);
+    checks.equal("pieces of random numbers that have come as piece i from rank i", all_as_sent, 1L * ranks * ranks);
   }
   return world.exit_code(checks);
 }

@@ -24,7 +24,8 @@ class RobustBarrier {
 
   /// Waits until all have come, at most `timeout`. Returns whether they have come. If not, the barrier is broken.
   bool wait_for(std::chrono::nanoseconds timeout) {
-    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    constexpr std::chrono::hours a_century(24 * 365 * 100);  // nanoseconds::max() would not fit into the sum
+    const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(timeout, a_century);
     const std::scoped_lock lock(*this);
     const long mine = phase_;
     if (++arrived_ == parties_ && !broken_) {

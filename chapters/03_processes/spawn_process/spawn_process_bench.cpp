@@ -1,7 +1,7 @@
 // Starting a process, measured
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/03_processes/spawn_process/spawn_process_bench.cpp common/cookbook/*.cpp -lfmt -o spawn_process_bench
-// Run:     spawn_process_bench [--mebibytes N] [--rounds N]
+// Run:     spawn_process_bench [--mebibytes N] [--rounds N] [--huge-pages]
 
 #include <spawn.h>
 #include <sys/mman.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -20,14 +21,16 @@
 
 namespace {
 
-/// Memory that this process uses, in pages of 4 KiB, as the data of a large program.
+/// Memory that this process uses, as the data of a large program: in pages of 4 KiB, or in huge ones, which are 512
+/// times as large, where the system has some.
 class UsedMemory {
  public:
-  explicit UsedMemory(std::size_t bytes) : bytes_(bytes) {
+  UsedMemory(std::size_t bytes, bool huge_pages) : bytes_(bytes) {
     if (bytes_ == 0) return;
-    check(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), "prctl");  // no huge pages, which are 512 times as large
-    place_ =
-        check(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0), "mmap");
+    check(prctl(PR_SET_THP_DISABLE, huge_pages ? 0 : 1, 0, 0, 0), "prctl");
+    place_ = check(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), "mmap");
+    if (huge_pages) check(madvise(place_, bytes_, MADV_HUGEPAGE), "madvise");
+    std::memset(place_, 1, bytes_);
     check(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), "prctl");
   }
   ~UsedMemory() {
@@ -47,6 +50,16 @@ int by_fork() {
   const pid_t child = check(fork(), "fork");
   if (child == 0) _exit(0);
   return cookbook::exit_code_of(child);
+}
+
+/// The seconds until fork returns, without the end of the child.
+double until_fork_returns(int& failed) {
+  const cookbook::Stopwatch watch;
+  const pid_t child = check(fork(), "fork");
+  if (child == 0) _exit(0);
+  const double seconds = watch.seconds();
+  failed += cookbook::exit_code_of(child) != 0;
+  return seconds;
 }
 
 int by_fork_and_exec() {
@@ -71,18 +84,21 @@ int by_spawn() {
 int main(int argc, char** argv) {
   std::size_t mebibytes = 1024;
   int rounds = 25;
+  bool huge_pages = false;
   cookbook::Options options("What it costs to start a process and to join it");
   options.add("mebibytes", mebibytes, "memory of the largest parent, in MiB", 0, 65'536);
   options.add("rounds", rounds, "measured runs of each row", 1, 1'000);
+  options.add_flag("huge-pages", huge_pages, "the parents use huge pages");
   options.parse(argc, argv);
   cookbook::require_memory(static_cast<double>(mebibytes) * (1 << 20), fmt::format("--mebibytes {}", mebibytes));
 
   int failed = 0;
   cookbook::Figures figures("one child started and joined", cookbook::cost("us", 1e-6));
   for (const std::size_t size : std::set{std::size_t{0}, mebibytes / 16, mebibytes / 4, mebibytes}) {
-    const UsedMemory memory(size << 20);
+    const UsedMemory memory(size << 20, huge_pages);
     const std::string parent = fmt::format(", parent uses {} MiB", size);
     figures.measure({{"fork" + parent, 1, [&] { failed += by_fork() != 0; }},
+                     {"fork, until it returns" + parent, 1, [&] { return until_fork_returns(failed); }},
                      {"fork and exec" + parent, 1, [&] { failed += by_fork_and_exec() != 0; }},
                      {"posix_spawn" + parent, 1, [&] { failed += by_spawn() != 0; }}},
                     rounds);

@@ -3,6 +3,10 @@
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/04_async/event_loop/event_loop_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o event_loop_bench
 // Run:     event_loop_bench [--callbacks N] [--rounds N]
 
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 #include <boost/asio.hpp>
 #include <chrono>
 #include <functional>
@@ -11,6 +15,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "small_loop.hpp"
 
 namespace asio = boost::asio;
@@ -42,8 +47,7 @@ int small_loop_timers(int count) {
   return called;
 }
 
-int asio_posts(int count) {
-  asio::io_context loop(1);
+int asio_posts(asio::io_context& loop, int count) {
   int called = 0;
   std::function<void()> again = [&] {
     if (++called < count) asio::post(loop, [&] { again(); });
@@ -51,6 +55,16 @@ int asio_posts(int count) {
   asio::post(loop, [&] { again(); });
   loop.run();
   return called;
+}
+
+int asio_posts_one_thread(int count) {
+  asio::io_context loop(1);  // only one thread will call run()
+  return asio_posts(loop, count);
+}
+
+int asio_posts_any_threads(int count) {
+  asio::io_context loop;
+  return asio_posts(loop, count);
 }
 
 int asio_timers(int count) {
@@ -64,6 +78,24 @@ int asio_timers(int count) {
   };
   again();
   loop.run();
+  return called;
+}
+
+/// The system calls that each of Asio's timers makes here, and nothing else.
+int timer_system_calls(int count) {
+  const int timer = check(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), "timerfd_create");
+  const int ready = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  epoll_event event = {EPOLLIN, {.fd = timer}};
+  check(epoll_ctl(ready, EPOLL_CTL_ADD, timer, &event), "epoll_ctl");
+  const itimerspec far_away = {{}, {300, 0}}, due_at_once = {{}, {0, 1}};
+  int called = 0;
+  while (called < count) {
+    check(timerfd_settime(timer, 0, &far_away, nullptr), "timerfd_settime");
+    check(timerfd_settime(timer, TFD_TIMER_ABSTIME, &due_at_once, nullptr), "timerfd_settime");
+    called += check(epoll_wait(ready, &event, 1, -1), "epoll_wait");
+  }
+  close(timer);
+  close(ready);
   return called;
 }
 
@@ -84,11 +116,13 @@ int main(int argc, char** argv) {
   };
   cookbook::Figures figures("one callback", cookbook::cost("ns", 1e-9));
   figures.percent_of("small loop, call_soon", "call_soon");
-  figures.measure(
-      {row("small loop, call_soon", callbacks, small_loop_callbacks),
-       row("small loop, call_later", callbacks, small_loop_timers), row("asio::post", callbacks, asio_posts),
-       row("asio::steady_timer, due at once", callbacks / 100, asio_timers)},
-      rounds);
+  figures.measure({row("small loop, call_soon", callbacks, small_loop_callbacks),
+                   row("small loop, call_later", callbacks, small_loop_timers),
+                   row("asio::post, io_context(1)", callbacks, asio_posts_one_thread),
+                   row("asio::post, io_context()", callbacks, asio_posts_any_threads),
+                   row("asio::steady_timer, due at once", callbacks / 100, asio_timers),
+                   row("its system calls alone", callbacks / 100, timer_system_calls)},
+                  rounds);
 
   cookbook::Checks checks;
   checks.equal("runs with a wrong number of calls", wrong, 0);
