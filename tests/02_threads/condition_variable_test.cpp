@@ -58,7 +58,7 @@ Story replay(int items, int capacity, int threads) {
 TEST(condition_variable, a_consumer_that_waits_goes_on_after_the_item_has_come) {
   const auto result = run("condition_variable", {}, {.limit = 10s});
   for (const std::string how : {"looks again and again", "looks every 10 ms", "waits at a condition variable"}) {
-    const auto late = result.captures("^" + how + " +(-?\\d+\\.\\d\\d) ms later +\\d+\\.\\d\\d ms$");
+    const auto late = result.captures("^" + how + " +(-?\\d+\\.\\d\\d\\d) ms later +\\d+\\.\\d\\d ms$");
     ASSERT_EQ(late.size(), 1U) << result.text();
     EXPECT_GE(std::stod(late[0]), 0) << how;
   }

@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 double processor_ms_of_this_thread() {
   timespec used = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) cookbook::exit_with_errno("clock_gettime");
   return used.tv_sec * 1e3 + used.tv_nsec / 1e6;
 }
 
@@ -44,7 +44,7 @@ void print_cost(const char* how, auto wait_for_item) {
     std::unique_lock lock(mutex);
     wait_for_item(lock, not_empty, buffer);
     const double late = std::chrono::duration<double, std::milli>(Clock::now() - put).count();
-    cookbook::println("{:<34}{:6.2f} ms later{:16.2f} ms", how, late, processor_ms_of_this_thread());
+    cookbook::println("{:<33}{:7.3f} ms later{:16.2f} ms", how, late, processor_ms_of_this_thread());
   });
   std::this_thread::sleep_for(95ms);
   std::scoped_lock lock(mutex);

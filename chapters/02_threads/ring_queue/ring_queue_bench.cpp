@@ -1,5 +1,8 @@
 // Ring queue, measured
 //
+// Passes numbers through the two queues of the lesson, a queue of oneTBB and two of Boost: from one producer to one
+// consumer, between several of each, and there and back. Only where there are two threads is each of them pinned.
+//
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/ring_queue/ring_queue_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o ring_queue_bench
 // Run:     ring_queue_bench [--items N] [--threads N] [--rounds N]
 
