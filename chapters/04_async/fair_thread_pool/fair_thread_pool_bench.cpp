@@ -22,34 +22,49 @@ void compute_for(int us) {
   while (watch.seconds() < us * 1e-6) continue;
 }
 
-/// Calls post(task) for all tasks, from as many threads as the job has callers.
-void hand_in(const Job& job, Count& count, const std::function<void(std::function<void()>)>& post) {
+/// Calls post(task) for all tasks, from as many threads as the job has callers, and waits until all have run. Returns
+/// the time.
+double seconds_for(const Job& job, const std::function<void(std::function<void()>)>& post, long& wrong) {
+  Count done;
   const auto hand_in_part = [&] {
     for (int i = 0; i < job.tasks / job.callers; ++i) {
-      post([&count, us = job.us] {
+      post([&done, us = job.us] {
         if (us > 0) compute_for(us);
-        count.one();
+        done.one();
       });
     }
   };
-  std::vector<std::jthread> others;
-  for (int i = 1; i < job.callers; ++i) others.emplace_back(hand_in_part);
-  hand_in_part();
+  const cookbook::Stopwatch watch;
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < job.callers; ++i) others.emplace_back(hand_in_part);
+    hand_in_part();
+  }
+  while (done.total() < job.tasks) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  const double seconds = watch.seconds();
+  wrong += done.total() != job.tasks;
+  return seconds;
 }
 
-void by_pool(const Job& job, Wake wake, Count& count) {
-  FairThreadPool pool(job.workers, wake);
-  hand_in(job, count, [&](std::function<void()> task) { pool.post(std::move(task)); });
-}  // the destructor waits for the tasks
+/// The threads of the pool exist before the time begins, as those of oneTBB do.
+double by_pool(const Job& job, Wake wake, int queues, long& wrong) {
+  FairThreadPool pool(job.workers, wake, queues);
+  while (pool.sleeping() < job.workers) std::this_thread::yield();
+  return seconds_for(
+      job, [&](std::function<void()> task) { pool.post(std::move(task)); }, wrong);
+}
 
-void one_woken_per_task(const Job& job, Count& count) { by_pool(job, Wake::one_per_task, count); }
-void few_woken(const Job& job, Count& count) { by_pool(job, Wake::few, count); }
+double one_woken_per_task(const Job& job, long& wrong) { return by_pool(job, Wake::one_per_task, 0, wrong); }
+double one_queue(const Job& job, long& wrong) { return by_pool(job, Wake::few, 1, wrong); }
+double few_woken(const Job& job, long& wrong) { return by_pool(job, Wake::few, 0, wrong); }
 
-void by_arena(const Job& job, Count& count) {
+double by_arena(const Job& job, long& wrong) {
   tbb::task_arena arena(job.workers, 0);
   tbb::task_group group;
-  hand_in(job, count, [&](std::function<void()> task) { arena.enqueue(group.defer(std::move(task))); });
+  const double seconds = seconds_for(
+      job, [&](std::function<void()> task) { arena.enqueue(group.defer(std::move(task))); }, wrong);
   arena.execute([&] { group.wait(); });
+  return seconds;
 }
 
 }  // namespace
@@ -69,23 +84,18 @@ int main(int argc, char** argv) {
   for (const int callers : {1, 4}) {
     for (const int us : {0, 1, 10}) {
       const Job job = {workers, callers, tasks, us};
-      const auto row = [&](const char* name, void (*run)(const Job&, Count&)) {
+      const auto row = [&](const char* name, double (*run)(const Job&, long&)) {
         return cookbook::Benchmark(name, tasks, [&wrong, job, run] {
           // The threads of the row before may still look for work; without this pause they would take time from this.
           std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          Count done;
-          const cookbook::Stopwatch watch;
-          run(job, done);
-          const double seconds = watch.seconds();
-          wrong += done.total() != job.tasks;
-          return seconds;
+          return run(job, wrong);
         });
       };
       cookbook::Figures& figures = tables.emplace_back(
           fmt::format("one task of {} us, {} workers, {} callers", us, workers, callers), cookbook::cost("ns", 1e-9));
       figures.speedup_over("tbb::task_arena::enqueue", "oneTBB");
-      figures.measure({row("one woken per task", one_woken_per_task), row("few woken", few_woken),
-                       row("tbb::task_arena::enqueue", by_arena)},
+      figures.measure({row("one woken per task", one_woken_per_task), row("few woken, one queue", one_queue),
+                       row("few woken", few_woken), row("tbb::task_arena::enqueue", by_arena)},
                       rounds);
     }
   }
