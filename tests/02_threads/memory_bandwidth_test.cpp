@@ -43,9 +43,10 @@ TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
       const auto result = run("memory_bandwidth", {"--numbers", std::to_string(size), "--threads", threads});
       ASSERT_EQ(result.exit_code, 0) << result.text();
       const std::string text = std::to_string(sum);
-      EXPECT_TRUE(result.has_line("ok    the three sums, modulo 2^32: [" + text + ", " + text + ", " + text + "]"))
+      EXPECT_TRUE(
+          result.has_line("ok    the four sums, modulo 2^32: [" + text + ", " + text + ", " + text + ", " + text + "]"))
           << result.text();
-      EXPECT_EQ(result.lines_with("^(sum|triad) by .*[0-9.]+ GB/s$").size(), 4U) << result.text();
+      EXPECT_EQ(result.lines_with("^(sum|triad) by .*[0-9.]+ GB/s$").size(), 5U) << result.text();
       EXPECT_TRUE(result.has_line("ok    wrong results of the triad: 0")) << result.text();
     }
   }
@@ -58,6 +59,7 @@ TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
   EXPECT_EQ(main_of_the_program(3, arguments), 0);
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, testing::ContainsRegex("sum by one thread +12004\\.0 GB/s\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("sum by one thread, in eight places +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("sum by all threads +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("sum by all threads, in eight places each +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("triad by all threads +12000\\.0 GB/s\n"));  // three arrays of 1000 numbers

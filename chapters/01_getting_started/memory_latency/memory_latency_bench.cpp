@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "times that each ring is walked along", 1, 1'000);
   options.parse(argc, argv);
   const std::size_t largest = mebibytes << 20;
-  cookbook::require_memory(2.0 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
+  cookbook::require_memory(2.1 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
   cookbook::pin(0);
 
   static constexpr long steps = 50'000;

@@ -30,7 +30,7 @@ void report(std::string_view who, const int& i) { cookbook::println("  {:<14}i a
 /// Starts a child process, which runs `work` and ends. Returns its process id.
 template <typename Work>
 pid_t start_child(Work work) {
-  const pid_t child = check(fork(), "fork");  // 0 in the child, which goes on here with a copy of all memory
+  const pid_t child = check(fork(), "fork");  // 0 in the child, which goes on here with a copy of the memory
   if (child != 0) return child;
   work();
   // Not exit(), which would do here what the parent will do at its end: destroy global objects, and write what is in

@@ -20,6 +20,7 @@ int main() {
   std::puts("the parent waits for the end of the child");
   std::fflush(stdout);
   const pid_t child = fork();
+  if (child == -1) return 3;
   if (child == 0) _exit(write(ends[1], message.data(), message.size()) == -1 ? 1 : 0);
   close(ends[1]);              // or the last read would wait for ever
   waitpid(child, nullptr, 0);  // wrong: the read must come first

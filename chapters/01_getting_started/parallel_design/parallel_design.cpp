@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
@@ -42,6 +43,7 @@ std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
     std::vector<std::jthread> threads;
     for (std::size_t worker = 0; worker < records.size(); ++worker) {
       threads.emplace_back([&, worker] {
+        cookbook::pin(static_cast<int>(worker));  // else the system may run two on one core, and move one only later
         Record record;
         begin.arrive_and_wait();
         while (const auto task = mapping.next(worker)) {

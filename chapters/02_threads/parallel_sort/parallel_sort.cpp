@@ -66,6 +66,8 @@ int main(int argc, char** argv) {
   options.add("numbers", size, "numbers to sort", 1, 1'000'000'000);
   options.add("threads", threads, "threads", 1, 256);
   options.parse(argc, argv);
+  // Five rows of numbers here, and one in parallel_sort().
+  cookbook::require_memory(24.0 * static_cast<double>(size), fmt::format("--numbers {}", size));
 
   const std::vector<int> few = merge_few();
 
