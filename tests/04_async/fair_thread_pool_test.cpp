@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
@@ -29,7 +32,7 @@ TEST(fair_thread_pool, runs_all_tasks_and_none_waits_for_a_long_one_for_any_numb
       const auto result = run("fair_thread_pool",
                               {"--workers", std::to_string(workers), "--tasks", std::to_string(tasks)}, {.limit = 10s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("ok    runs in which all tasks ran: 6")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    runs in which all tasks ran: 9")) << result.text();
       EXPECT_TRUE(result.has_line("ok    long tasks that had ended when all short ones were done: 0")) << result.text();
     }
   }
@@ -38,12 +41,16 @@ TEST(fair_thread_pool, runs_all_tasks_and_none_waits_for_a_long_one_for_any_numb
 TEST(fair_thread_pool, few_wake_ups_are_few) {
   const auto result = run("fair_thread_pool", {"--workers", "16", "--tasks", "20000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const auto each = result.captures("^tasks of +\\d+ us +([0-9.]+) % +\\d+ ns +[0-9.]+ % +\\d+ ns$");
-  const auto few = result.captures("^tasks of +\\d+ us +[0-9.]+ % +\\d+ ns +([0-9.]+) % +\\d+ ns$");
+  const std::string form = " +([0-9.]+) % +\\d+ ns", other = " +[0-9.]+ % +\\d+ ns", row = "^tasks of +\\d+ us";
+  const auto each = result.captures(row + form + other + other + "$");
+  const auto few = result.captures(row + other + form + other + "$");
+  const auto many_queues = result.captures(row + other + other + form + "$");
   ASSERT_EQ(each.size(), 3U) << result.text();
   ASSERT_EQ(few.size(), 3U) << result.text();
+  ASSERT_EQ(many_queues.size(), 3U) << result.text();
   for (const std::string& share : each) EXPECT_LE(std::stod(share), 100) << result.text();
   for (const std::string& share : few) EXPECT_LT(std::stod(share), 25) << result.text();
+  for (const std::string& share : many_queues) EXPECT_LT(std::stod(share), 25) << result.text();
 }
 
 /// Runs `tasks` small tasks in a pool whose workers all sleep; returns how many it has woken.
@@ -194,6 +201,59 @@ TEST(fair_thread_pool_class, the_form_that_wakes_one_worker_per_task_loses_no_ta
       ASSERT_EQ(done, 100);
     }
   });
+}
+
+TEST(fair_thread_pool_class, the_queue_of_a_worker_that_is_busy_is_emptied_in_turn_with_the_others) {
+  with_watchdog([] {
+    FairThreadPool pool(2);
+    std::latch both_busy(2), end_of_first(1), end_of_second(1);
+    for (std::latch* const end : {&end_of_first, &end_of_second}) {
+      pool.post([&, end] {
+        both_busy.count_down();
+        end->wait();
+      });
+    }
+    both_busy.wait();
+    constexpr int tasks = 1'000;
+    std::vector<int> order;  // of the one worker that runs them
+    std::latch done(tasks);
+    for (int i = 0; i < tasks; ++i) {
+      pool.post([&, i] {
+        order.push_back(i);
+        done.count_down();
+      });
+    }
+    end_of_second.count_down();
+    done.wait();
+    for (int at = 0; at < tasks; ++at) ASSERT_LE(std::abs(order[static_cast<std::size_t>(at)] - at), 2);
+    end_of_first.count_down();
+  });
+}
+
+TEST(fair_thread_pool_class, a_task_that_is_posted_while_the_worker_goes_to_sleep_is_not_forgotten) {
+  with_watchdog([] {
+    for (const int queues : {0, 1}) {
+      FairThreadPool pool(2, Wake::few, queues);
+      for (int round = 0; round < 30'000; ++round) {
+        std::atomic<bool> ran = false;
+        pool.post([&] { ran = true; });
+        while (!ran) {
+        }
+      }
+    }
+  });
+}
+
+/// All tasks in one queue.
+struct OneQueue : FairThreadPool {
+  explicit OneQueue(int workers) : FairThreadPool(workers, Wake::few, 1) {}
+};
+
+TEST(fair_thread_pool_class, one_queue_gives_all_workers_something_to_do_as_well) {
+  pools::all_workers_take_part_and_each_is_used_again<OneQueue>();
+  pools::no_task_waits_behind_a_long_one_while_a_worker_is_idle<OneQueue>();
+  pools::the_destructor_waits_for_tasks_and_for_tasks_that_these_post<OneQueue>();
+  pools::tasks_may_come_from_many_threads<OneQueue>();
 }
 
 TEST(fair_thread_pool_class, a_pool_without_workers_is_refused) {

@@ -49,7 +49,7 @@ inline Sanitized run_under(const std::string& tool, const std::string& program,
   // The tool loads a library into the program as well, and the program ends at its start if there is another one.
   Sanitized run{test_support::run(path, words,
                                   {.environment = {{"COOKBOOK_ROUNDS", "1"}, {"COOKBOOK_FEW_RUNS", "1"}},
-                                   .may_leave_something = true}),
+                                   .probed = false}),
                 ""};
   if (run.result.exit_code == skipped) run.not_run = "no device";
   // On a virtual machine that hides the device's counters.

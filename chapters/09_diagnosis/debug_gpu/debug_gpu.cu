@@ -84,7 +84,7 @@ long wrong_after(const std::string& fault) {
     CUDA_CHECK(cudaGetLastError());
     return differences(squares.to_host(), right) + differences(others.to_host(), numbers);
   }
-  if (fault == "barrier") numbers.resize(count - 24);  // the last tile has 232 numbers
+  if (fault == "barrier") numbers.resize(count - 32);  // the last tile has 224 numbers
   const gpu::DeviceArray<int> in(numbers);
   gpu::DeviceArray<int> sums(threads);
   if (fault == "race") {
