@@ -94,9 +94,10 @@ int main(int argc, char** argv) {
       cookbook::Figures& figures = tables.emplace_back(
           fmt::format("one task of {} us, {} workers, {} callers", us, workers, callers), cookbook::cost("ns", 1e-9));
       figures.speedup_over("tbb::task_arena::enqueue", "oneTBB");
-      figures.measure({row("one woken per task", one_woken_per_task), row("few woken, one queue", one_queue),
-                       row("few woken", few_woken), row("tbb::task_arena::enqueue", by_arena)},
-                      rounds);
+      figures.measure(
+          {row("one woken per task, many queues", one_woken_per_task), row("few woken, one queue", one_queue),
+           row("few woken, many queues", few_woken), row("tbb::task_arena::enqueue", by_arena)},
+          rounds);
     }
   }
   cookbook::Checks checks;
