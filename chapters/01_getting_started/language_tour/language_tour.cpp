@@ -60,7 +60,7 @@ std::string kind_of(int number) {
   return "positive";
 }
 
-/// The number that `text` is, or nothing if it is not a whole number.
+/// The number that `text` is, or nothing if it is not a whole number, or too large for an int.
 std::optional<int> whole_number(const std::string& text) {
   int number = 0;
   // from_chars has two results: where it has stopped, and an error, which equals errc() if there was none.
@@ -69,7 +69,7 @@ std::optional<int> whole_number(const std::string& text) {
   return number;
 }
 
-// std::stoi reads the digits at the beginning of a text, and ignores the rest.
+// std::stoi reads the number at the beginning of a text, and ignores the rest.
 std::string branches() { return kind_of(std::stoi("7x")); }
 
 // The same with whole_number.

@@ -1,8 +1,8 @@
 // Pitfall: nobody asks whether dlopen has found the library
 //
 // dlopen returns a null pointer if there is no such library. For dlsym a null pointer means something else: look in
-// what the program has loaded anyway. Every C++ program has loaded a function `puts`, so dlsym finds one, and the
-// program reports a library that does not exist.
+// the program and the libraries that it is linked with. The C library, one of them, has a function `puts`, so dlsym
+// finds one, and the program reports a library that does not exist.
 //
 // Compile: g++ -std=c++20 -O2 chapters/01_getting_started/system_report/system_report_unchecked.cpp -ldl -o system_report_unchecked
 // Run:     system_report_unchecked
