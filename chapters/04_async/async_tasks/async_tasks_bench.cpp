@@ -6,8 +6,10 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <coroutine>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -79,7 +81,8 @@ asio::awaitable<void> await_timers(int switches, int& count) {
   }
 }
 
-/// Two threads that sleep and wake each other in turn. They stay on one core, as the coroutines do.
+/// Two threads that wait for each other in turn. They stay on one core, as the coroutines do. libstdc++'s wait() calls
+/// sched_yield() before it sleeps, and then the other thread runs, so they hardly ever sleep.
 int thread_switches(int switches) {
   std::atomic<int> turn = 0;
   const auto take_turns = [&](int mine) {
@@ -87,6 +90,25 @@ int thread_switches(int switches) {
       for (int seen; (seen = turn) != mine;) turn.wait(seen);
       ++turn;
       turn.notify_one();
+    }
+  };
+  std::jthread other(take_turns, 1);
+  take_turns(0);
+  other.join();
+  return turn;
+}
+
+/// The same by a condition variable, which has the thread that waits sleep at once.
+int sleeping_switches(int switches) {
+  int turn = 0;
+  std::mutex mutex;  // for turn
+  std::condition_variable changed;
+  const auto take_turns = [&](int mine) {
+    std::unique_lock lock(mutex);
+    for (; mine < switches; mine += 2) {
+      changed.wait(lock, [&] { return turn == mine; });
+      ++turn;
+      changed.notify_one();
     }
   };
   std::jthread other(take_turns, 1);
@@ -121,7 +143,8 @@ int main(int argc, char** argv) {
                    row("co_await a coroutine", switches, awaiting(await_coroutines)),
                    row("co_await asio::post", switches, awaiting(await_posts)),
                    row("co_await a timer due at once", switches / 100, awaiting(await_timers)),
-                   row("another thread, on the same core", switches / 100, thread_switches)},
+                   row("another thread, on the same core", switches / 100, thread_switches),
+                   row("another thread, which sleeps", switches / 100, sleeping_switches)},
                   rounds);
   figures.percent_of("bare coroutine, resume()", "bare");
 

@@ -3,7 +3,7 @@
 // Ten jobs that only count, done in four ways: one after another, by a pool of processes, by a pool of threads, and by
 // oneTBB's threads. The job is the same function each time; only how it is handed in differs. With free cores all pools
 // are faster, threads as well as processes. The last column has the same jobs without a step to count: what it costs to
-// start the threads or processes, and to hand the jobs over.
+// start the threads or processes, and to hand the jobs over. (oneTBB's threads exist already.)
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/executors/executors.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o executors
 // Run:     executors [--workers N] [--steps N]

@@ -17,8 +17,9 @@ class ThreadPool {
  public:
   using Task = std::function<void()>;
 
-  /// Starts the workers. Throws std::invalid_argument if there is none: no task would ever run.
-  explicit ThreadPool(int workers) {
+  /// Starts the workers. Throws std::invalid_argument if there is none: no task would ever run. It begins by the other
+  /// constructor, so that the destructor runs even if this one throws: then it ends the workers that were started.
+  explicit ThreadPool(int workers) : ThreadPool() {
     if (workers < 1) throw std::invalid_argument("ThreadPool: at least one worker is needed");
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
   }
@@ -53,6 +54,8 @@ class ThreadPool {
   }
 
  private:
+  ThreadPool() = default;
+
   /// What each worker does: take the oldest task, run it, and so on. Sleeps while there is none.
   void work() {
     for (;;) {
