@@ -256,6 +256,10 @@ TEST(fair_thread_pool_class, one_queue_gives_all_workers_something_to_do_as_well
   pools::tasks_may_come_from_many_threads<OneQueue>();
 }
 
+TEST(fair_thread_pool_class, workers_that_were_started_end_if_another_one_cannot_be_started) {
+  pools::workers_that_were_started_end_if_another_one_cannot_be_started<FairThreadPool>();
+}
+
 TEST(fair_thread_pool_class, a_pool_without_workers_is_refused) {
   pools::a_pool_without_workers_is_refused<FairThreadPool>();
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -158,6 +161,30 @@ void tasks_may_come_from_many_threads() {
     posting.clear();
   }
   EXPECT_EQ(done, 8'000);
+}
+
+template <typename Pool>
+void workers_that_were_started_end_if_another_one_cannot_be_started() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs more memory than is allowed here";
+#else
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(10);
+    const rlimit some = {512 << 20, 512 << 20};  // of addresses; each thread needs some for its stack
+    setrlimit(RLIMIT_AS, &some);
+    try {
+      Pool pool(10'000);
+    } catch (const std::system_error&) {
+      _exit(7);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << "status " << status;
+#endif
 }
 
 template <typename Pool>

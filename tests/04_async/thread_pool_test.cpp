@@ -2,8 +2,6 @@
 
 #include "04_async/thread_pool/thread_pool.hpp"
 
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,7 +9,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
@@ -119,26 +116,9 @@ TEST(thread_pool_class, a_function_need_not_be_copyable) {
   EXPECT_EQ(pool.submit([number = std::make_unique<int>(7)] { return *number; }).get(), 7);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need more memory than is allowed here
 TEST(thread_pool_class, workers_that_were_started_end_if_another_one_cannot_be_started) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(10);
-    const rlimit some = {512 << 20, 512 << 20};  // of addresses; each thread needs some for its stack
-    setrlimit(RLIMIT_AS, &some);
-    try {
-      ThreadPool pool(10'000);
-    } catch (const std::system_error&) {
-      _exit(7);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << "status " << status;
+  pools::workers_that_were_started_end_if_another_one_cannot_be_started<ThreadPool>();
 }
-#endif
 
 TEST(thread_pool_class, a_pool_without_workers_is_refused) { pools::a_pool_without_workers_is_refused<ThreadPool>(); }
 

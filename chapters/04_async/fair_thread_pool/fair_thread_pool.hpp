@@ -23,9 +23,11 @@ class FairThreadPool {
   using Task = std::function<void()>;
 
   /// Starts the workers. There are as many queues as workers, or the number in `queues` if it is not 0. Throws
-  /// std::invalid_argument if there are no workers: no task would ever run.
+  /// std::invalid_argument if there are no workers: no task would ever run. It begins by the other constructor, so that
+  /// the destructor runs even if this one throws: then it ends the workers that were started.
   explicit FairThreadPool(int workers, Wake wake = Wake::few, int queues = 0)
-      : wake_(wake), queues_(number_of_queues(workers, queues)) {
+      : FairThreadPool(wake, static_cast<std::size_t>(std::max(queues == 0 ? workers : queues, 1))) {
+    if (workers < 1) throw std::invalid_argument("FairThreadPool: at least one worker is needed");
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
   }
 
@@ -67,10 +69,7 @@ class FairThreadPool {
     std::atomic<std::size_t> size = 0;  // of tasks, to be read without the lock
   };
 
-  static std::size_t number_of_queues(int workers, int queues) {
-    if (workers < 1 || queues < 0) throw std::invalid_argument("FairThreadPool: at least one worker is needed");
-    return static_cast<std::size_t>(queues == 0 ? workers : queues);
-  }
+  FairThreadPool(Wake wake, std::size_t queues) : wake_(wake), queues_(queues) {}
 
   bool enough_are_awake() const { return sleeping_ == 0 || (wake_ == Wake::few && on_the_way_ > 0); }
 
