@@ -197,6 +197,12 @@ int main(int argc, char** argv) {
     return gpu::skipped;
   }
   columns = (columns + 63) / 64 * 64;
+  int shared = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (shared < columns + 1024) {  // bytes: a quarter of a row, and what the barriers and the sums take
+    cookbook::print_error("skipped, four blocks of this device have no room for a row: try fewer --columns");
+    return gpu::skipped;
+  }
 
   const std::vector<float> numbers = small_whole_numbers(std::size_t(rows) * columns);
   const gpu::DeviceArray<float> in(numbers), expected(on_host(numbers, columns));

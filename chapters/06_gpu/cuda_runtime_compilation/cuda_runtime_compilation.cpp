@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
                R"(power.cu(10): error: identifier "resul" is undefined)");
   if (!device_found) return gpu::without_device(checks);
 
-  std::vector<unsigned> numbers(count), expected(count);
+  std::vector<unsigned> numbers(count);
   for (unsigned i = 0; i < count; ++i) numbers[i] = 2 + i * 2654435761U;
   const gpu::DeviceArray<unsigned> x(numbers);
   gpu::DeviceArray<unsigned> result(count);
