@@ -387,8 +387,7 @@ TEST(container_engine, removes_the_image_that_it_has_loaded_and_none_of_the_user
 TEST(container_engine_published, answers_at_every_address) {
   const auto result = run("container_engine_published", {}, {.may_leave_something = true});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out,
-              testing::ElementsAre("through 127.0.0.1: the server answers", "through 127.0.0.2: the server answers"));
+  EXPECT_THAT(result.out, testing::ElementsAre("through 127.0.0.1: connected", "through 127.0.0.2: connected"));
 }
 
 }  // namespace

@@ -122,8 +122,9 @@ TEST_F(container_Server, sees_one_process_and_the_files_of_the_image) {
   const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
   EXPECT_THAT(say({"GET /process" + end}), testing::EndsWith("\r\n\r\n1"));
   EXPECT_THAT(say({"GET /view" + end}),
-              testing::HasSubstr("process number: 1\nnetwork devices: 1\nenvironment variables: 0\ninherited files: 0\n"
-                                 "capabilities of root: 0\nfiles in the root directory: "));
+              testing::HasSubstr(
+                  "process number: 1\nnetwork devices that are on: 1\nenvironment variables: 0\ninherited files: 0\n"
+                  "capabilities of root: 0\nfiles in the root directory: "));
   EXPECT_THAT(say({"GET /view" + end}),
               testing::AnyOf(testing::EndsWith(": greeting a_file\n"), testing::EndsWith(": a_file greeting\n")));
 }

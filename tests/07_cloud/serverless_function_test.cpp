@@ -67,9 +67,9 @@ TEST(serverless_function, shows_result_log_and_summary) {
   EXPECT_EQ(result.lines_with("^the first +started +[\\d.]+ ms  \\[1\\]$").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^the second +runs +[\\d.]+ ms  \\[1\\]$").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^an event without key2 +runs .* error: the event has no key2$").size(), 1U);
-  EXPECT_EQ(result.lines_with("^for 1000 s +runs .* error: Task timed out after 0.30 seconds$").size(), 1U);
-  EXPECT_EQ(result.lines_with("^for 1 ms +started .* \"done\"$").size(), 1U) << result.text();
-  const auto durations = result.captures("^for 1000 s +runs +([\\d.]+) ms");
+  EXPECT_EQ(result.lines_with("^the same, 1000 s +runs .* error: Task timed out after 0.30 seconds$").size(), 1U);
+  EXPECT_EQ(result.lines_with("^the same, 1 ms +started .* \"done\"$").size(), 1U) << result.text();
+  const auto durations = result.captures("^the same, 1000 s +runs +([\\d.]+) ms");
   ASSERT_EQ(durations.size(), 1U);
   EXPECT_GE(std::stod(durations[0]), 300);
   EXPECT_TRUE(result.has_line("key1 = [1]"));

@@ -99,12 +99,14 @@ TEST(web_application_routes, the_table_calls_the_handler_of_path_and_method) {
     response.body() = "put " + sent.body();
   };
   routes["/b"][http::verb::get] = [](const Request&, Response&) { throw std::runtime_error("no"); };
+  routes["/c"][http::verb::get] = [](const Request&, Response&) { throw 7; };
   const auto ask = [&](http::verb method, const char* path) { return answer(routes, {method, path, 11, "x"}); };
   EXPECT_EQ(ask(http::verb::get, "/a").body(), "got");
   EXPECT_EQ(ask(http::verb::put, "/a").body(), "put x");
   EXPECT_EQ(ask(http::verb::delete_, "/a")[http::field::allow], "OPTIONS, HEAD, GET, PUT");
   EXPECT_EQ(ask(http::verb::get, "/a/").result(), http::status::not_found);
   EXPECT_EQ(ask(http::verb::get, "/b").result(), http::status::internal_server_error);
+  EXPECT_EQ(ask(http::verb::get, "/c").result(), http::status::internal_server_error) << "no std::exception";
 }
 
 TEST(web_application_routes, a_query_is_read_by_name) {

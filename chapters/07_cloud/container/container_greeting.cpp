@@ -8,6 +8,7 @@
 // Run:     container_greeting, then Ctrl-C; or container_greeting view
 
 #include <dirent.h>
+#include <ifaddrs.h>
 #include <linux/capability.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -41,8 +42,13 @@ std::string files() {
 /// What this process sees and may do, a line each: nobody tells it whether it is in a container.
 std::string view() {
   int devices = 0, variables = 0, open_files = 0, capabilities = 0;
-  struct if_nameindex* const names = if_nameindex();
-  while (names != nullptr && names[devices].if_index != 0) ++devices;
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return "";
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {  // one of AF_PACKET per device
+    // Some kernels put tunnels into each new network (tunl0, sit0); they are off.
+    devices += one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_PACKET && (one->ifa_flags & IFF_UP) != 0;
+  }
+  freeifaddrs(first);
   while (environ[variables] != nullptr) ++variables;
   for (int descriptor = 3; descriptor < 100; ++descriptor) {  // 0, 1 and 2 are its standard input and outputs
     struct stat file;
@@ -54,7 +60,7 @@ std::string view() {
   for (const auto& half : rights) capabilities += __builtin_popcount(half.permitted);
   std::string text;
   for (const auto& [what, number] : {std::pair{"process number", int(getpid())},
-                                     {"network devices", devices},
+                                     {"network devices that are on", devices},
                                      {"environment variables", variables},
                                      {"inherited files", open_files},
                                      {"capabilities of root", capabilities}}) {

@@ -7,7 +7,7 @@
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_engine/container_engine_published.cpp -lboost_json -pthread -o container_engine_published
 // Run:     container_engine_published
-// Symptom: exit 1, prints "through 127.0.0.2: the server answers"
+// Symptom: exit 1, prints "through 127.0.0.2: connected"
 
 #include <boost/asio.hpp>
 #include <boost/json.hpp>
@@ -23,14 +23,14 @@ namespace {
 /// What an engine does with a port binding: it listens at HostIp, or else at all addresses.
 tcp::acceptor publish(asio::io_context& loop, const json::object& binding) {
   const json::value* const address = binding.if_contains("HostIp");
-  const std::string host = address == nullptr ? "0.0.0.0" : std::string(address->as_string());
-  return {loop, {asio::ip::make_address(host), 0}};
+  const std::string host = address == nullptr ? "" : std::string(address->as_string());
+  return {loop, {asio::ip::make_address(host.empty() ? "0.0.0.0" : host), 0}};
 }
 
 bool is_reached(asio::io_context& loop, const std::string& address, unsigned short port) {
   boost::system::error_code refused;
   tcp::socket(loop).connect({asio::ip::make_address(address), port}, refused);
-  std::printf("through %s: %s\n", address.c_str(), refused ? "nobody listens" : "the server answers");
+  std::printf("through %s: %s\n", address.c_str(), refused ? refused.message().c_str() : "connected");
   return !refused;
 }
 

@@ -91,11 +91,11 @@ std::string outcome(const Walls& walls, Attack attack, const std::string& folder
   if (child == 0) {
     try {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      must(dup2(ends[1], 3), "dup2");  // 3 leads to the parent, for errors too
       must(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr),
            "mount");  // nothing gets out to other namespaces
       if (walls.limits) group.enter();
       walls.pivot_root ? pivot_root(folder + "/root") : change_root(folder + "/root");
-      must(dup2(ends[1], 3), "dup2");
       must(close_range(4, ~0U, 0), "close_range");  // an open folder would lead out
       if (walls.no_capabilities) drop_capabilities();
       if (walls.filter) allow_system_calls(needed);

@@ -118,7 +118,7 @@ std::vector<int> visit(unsigned short port) {
 int main(int argc, char** argv) {
   bool serve = false;
   unsigned short port = 0;
-  int timeout_ms = 10'000, max_clients = 1024;
+  int timeout_ms = 10'000, max_clients = 1000;
   cookbook::Options options("Serve HTTP to clients that are slow, greedy or confused");
   options.add_flag("serve", serve, "only serve, until SIGTERM or SIGINT");
   options.add("port", port, "port to listen on; 0 for a free one", 0, 65'535);

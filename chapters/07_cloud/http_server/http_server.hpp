@@ -59,7 +59,7 @@ class HttpServer {
 
   /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
   /// send a request and to read the answer. Clients beyond `max_clients` are refused.
-  HttpServer(Application application, unsigned short port, std::chrono::milliseconds timeout, int max_clients = 1024)
+  HttpServer(Application application, unsigned short port, std::chrono::milliseconds timeout, int max_clients = 1000)
       : application_(std::move(application)),
         timeout_(timeout),
         max_clients_(max_clients),

@@ -51,9 +51,9 @@ int main(int argc, char** argv) {
   const CallResult incomplete = call(hello, "an event without key2", R"({"key1":"value1"})");
   const CallResult last = call(hello, "a complete one again", event);
   LambdaEmulator slow(program, "lambda_function.slow_handler", timeout);
-  call(slow, "a slow function", R"({"milliseconds":1})");
-  const CallResult too_long = call(slow, "for 1000 s", R"({"milliseconds":1000000})");
-  const CallResult next = call(slow, "for 1 ms", R"({"milliseconds":1})");
+  call(slow, "another function, 1 ms", R"({"milliseconds":1})");
+  const CallResult too_long = call(slow, "the same, 1000 s", R"({"milliseconds":1000000})");
+  const CallResult next = call(slow, "the same, 1 ms", R"({"milliseconds":1})");
   cookbook::println("log and summary of the first call:\n{}{}", first.log, first.summary);
 
   cookbook::Checks checks;

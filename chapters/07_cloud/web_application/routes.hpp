@@ -39,7 +39,7 @@ inline Response answer(const Routes& routes, const Request& request) try {
   response.set(http::field::allow, allowed);
   if (method != http::verb::options) response.result(http::status::method_not_allowed);
   return response;
-} catch (const std::exception&) {
+} catch (...) {  // whatever a handler throws
   return {http::status::internal_server_error, 11};
 }
 
