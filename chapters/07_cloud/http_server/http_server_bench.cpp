@@ -1,7 +1,8 @@
 // HTTP server, measured beside nginx
 //
-// Both servers send the same page to wrk, one request at a time on each of 16 connections. The three share one
-// processor, so the rate tells how much work of the processor a request costs, wrk's part included.
+// Both servers send the same page to wrk, on 16 connections: one request at a time on each, and then 16 (wrk sends all
+// of them before the first answer comes, which HTTP calls pipelining). The three share one processor, so the rate tells
+// how much work of the processor a request costs, wrk's part included.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/07_cloud/http_server/http_server_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o http_server_bench
 // Run:     http_server_bench [--run-ms N] [--rounds N]
@@ -68,6 +69,14 @@ class Nginx {
 
   const unsigned short port = free_port();
 
+  /// A script for wrk, by which it sends 16 requests at a time.
+  std::string sixteen_at_a_time() const {
+    const std::string path = folder_ + "/sixteen.lua";
+    std::ofstream(path)
+        << "init = function() all = string.rep(wrk.format(), 16) end\nrequest = function() return all end\n";
+    return path;
+  }
+
  private:
   /// nginx must be told a port; this one is free now.
   static unsigned short free_port() {
@@ -79,13 +88,22 @@ class Nginx {
   std::optional<cookbook::ChildProgram> process_;
 };
 
-/// Lets wrk send requests for so long. Returns the seconds per request, by wrk's count; sets `right` to false if not
-/// all answers were right.
-double load(unsigned short port, int run_ms, bool& right) {
+/// Lets wrk send requests for so long, one at a time on each connection or as its script says. Returns the seconds per
+/// request, by wrk's count; sets `right` to false if not all answers were right.
+double load(unsigned short port, const std::string& script, int run_ms, bool& right) {
   // wrk takes whole seconds, but reports when it is interrupted.
-  cookbook::ChildProgram wrk({"timeout", "--preserve-status", "--signal", "INT", fmt::format("{}", run_ms / 1e3), "wrk",
-                              "-t1", "-c16", "-d600s", fmt::format("http://127.0.0.1:{}/", port)},
-                             cookbook::ChildProcess::Output::piped_with_errors);
+  std::vector<std::string> words = {"timeout",
+                                    "--preserve-status",
+                                    "--signal",
+                                    "INT",
+                                    fmt::format("{}", run_ms / 1e3),
+                                    "wrk",
+                                    "-t1",
+                                    "-c16",
+                                    "-d600s",
+                                    fmt::format("http://127.0.0.1:{}/", port)};
+  if (!script.empty()) words.insert(words.end(), {"-s", script});
+  cookbook::ChildProgram wrk(words, cookbook::ChildProcess::Output::piped_with_errors);
   const std::string report = wrk.read_all(std::chrono::milliseconds(run_ms) + std::chrono::seconds(30));
   const std::size_t rate = report.find("Requests/sec:");
   if (wrk.wait() != 0 || rate == report.npos || report.find("Non-2xx") != report.npos ||
@@ -126,16 +144,21 @@ int main(int argc, char** argv) {
   std::jthread running([&] { server.run(); });
 
   bool right = page(nginx.port) == "200 Hello from Flask!" && page(server.port()) == page(nginx.port);
-  cookbook::Figures figures("requests, 16 connections", cookbook::rate("/s", 1));
-  figures.measure({{"nginx", 1, [&] { return load(nginx.port, run_ms, right); }},
-                   {"http_server", 1, [&] { return load(server.port(), run_ms, right); }}},
-                  rounds);
-  figures.speedup_over("nginx");
+  cookbook::Figures single("requests, one at a time on each of 16 connections", cookbook::rate("/s", 1)),
+      pipelined("requests, 16 at a time on each of 16 connections", cookbook::rate("/s", 1));
+  for (cookbook::Figures* const figures : {&single, &pipelined}) {
+    const std::string script = figures == &single ? "" : nginx.sixteen_at_a_time();
+    figures->measure({{"nginx", 1, [&] { return load(nginx.port, script, run_ms, right); }},
+                      {"http_server", 1, [&] { return load(server.port(), script, run_ms, right); }}},
+                     rounds);
+    figures->speedup_over("nginx");
+  }
 
   std::raise(SIGTERM);
   running.join();
   cookbook::Checks checks;
   checks.that("all answers are status 200 and the same page", right);
-  figures.print(checks);
+  single.print(checks);
+  pipelined.print(checks);
   return checks.exit_code();
 }
