@@ -43,7 +43,7 @@ __global__ void evaluate(Operand expression, float* result, std::size_t count) {
   if (i < count) result[i] = expression[i];
 }
 
-/// Numbers on the device. An Array can be moved, which leaves an empty one behind, but not copied.
+/// Numbers on the device. An Array can be moved, but not copied.
 class Array {
  public:
   inline static int kernels = 0;  ///< started so far by all arrays
