@@ -47,10 +47,10 @@ inline Sanitized run_under(const std::string& tool, const std::string& program,
   words.push_back(test_support::bin() + "/" + program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   // The tool loads a library into the program as well, and the program ends at its start if there is another one.
-  Sanitized run{test_support::run(path, words,
-                                  {.environment = {{"COOKBOOK_ROUNDS", "1"}, {"COOKBOOK_FEW_RUNS", "1"}},
-                                   .probed = false}),
-                ""};
+  Sanitized run{
+      test_support::run(path, words,
+                        {.environment = {{"COOKBOOK_ROUNDS", "1"}, {"COOKBOOK_FEW_RUNS", "1"}}, .probed = false}),
+      ""};
   if (run.result.exit_code == skipped) run.not_run = "no device";
   // On a virtual machine that hides the device's counters.
   if (run.result.text().find("Device not supported") != std::string::npos) run.not_run = "Device not supported";
