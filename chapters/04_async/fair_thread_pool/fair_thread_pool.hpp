@@ -25,7 +25,7 @@ class FairThreadPool {
   /// Starts the workers. There are as many queues as workers, or the number in `queues` if it is not 0. Throws
   /// std::invalid_argument if there are no workers: no task would ever run.
   explicit FairThreadPool(int workers, Wake wake = Wake::few, int queues = 0)
-      : wake_(wake), queues_(number_of_queues(workers, queues)) {
+      : FairThreadPool(wake, number_of_queues(workers, queues)) {  // if a thread cannot start, the destructor runs
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
   }
 
@@ -60,6 +60,8 @@ class FairThreadPool {
   int sleeping() const { return sleeping_; }
 
  private:
+  FairThreadPool(Wake wake, std::size_t queues) : wake_(wake), queues_(queues) {}
+
   /// Queues that lie in different cache lines do not slow each other down.
   struct alignas(64) Queue {
     std::mutex mutex;
