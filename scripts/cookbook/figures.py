@@ -10,10 +10,12 @@ column's head.
 """
 import json
 import re
+import textwrap
 
 from cookbook.command import Problem
 
 FILE = "figures.jsonl"
+WIDTH = 120  # of a page's lines
 BLOCK = re.compile(r"(<!-- figures: (.*?) -->\n).*?(<!-- end of figures -->)", re.S)
 
 
@@ -70,9 +72,10 @@ def rows_of(tables):
 
 
 def of_machine(machine, tables):
-    """What stands above a machine's table."""
+    """What stands above a machine's table, wrapped as mdformat does."""
     record = next(iter(tables.values()))[0]
-    return f"{machine}; medians of {record['runs']} runs (lowest to highest); {record['date']}:"
+    return textwrap.fill(f"{machine}; medians of {record['runs']} runs (lowest to highest); {record['date']}:",
+                         WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def with_figures(text, records, table):
