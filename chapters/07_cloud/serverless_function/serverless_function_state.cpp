@@ -18,7 +18,7 @@ int main() {
   if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // this same program, started by the emulator below
     // run_bootstrap does not return: it serves events until the emulator kills this process.
     try {
-      int visitors = 0;  // wrong: it belongs into a database
+      int visitors = 0;  // wrong: it belongs in a database
       run_bootstrap({{"visit", [&](const boost::json::object&) { return ++visitors; }}});
     } catch (const std::exception&) {
       return 3;  // the emulator does not answer
