@@ -260,6 +260,51 @@ TEST(celery_pool, a_task_that_waits_can_be_revoked_too) {
   EXPECT_EQ(outcome(other), "3");
 }
 
+TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const auto work = [&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::PoolWorker(broker.url(), registry, 1).run();
+  };
+  cookbook::ChildProcess leaving(work);
+  celery::Client client(broker.url());
+  celery::Client::Handle runs = client.delay("app.nap", 3600);
+  ASSERT_TRUE(eventually([&] { return runs.state() == "STARTED"; }));
+  const celery::Client::Handle ahead = client.delay("app.add", 5, 5);
+  amqp::Connection watching(broker.url());
+  ASSERT_TRUE(eventually([&] { return watching.waiting("celery") == 0; }));
+  leaving.send_signal(SIGTERM);
+  cookbook::ChildProcess other(work);
+  EXPECT_EQ(outcome(ahead), "10");
+  EXPECT_EQ(runs.state(), "STARTED") << "and the first one still waits for its task";
+  EXPECT_EQ(leaving.wait(0ms), std::nullopt);
+}
+
+TEST(celery_pool, a_time_limit_is_kept_while_the_broker_confirms_nothing) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  cookbook::ChildProcess worker([&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::PoolWorker(broker.url(), registry, 2).run();
+  });
+  const auto processes = [&] {
+    const std::string pid = std::to_string(worker.pid());
+    return test_support::text_of("/proc/" + pid + "/task/" + pid + "/children");
+  };
+  celery::Client client(broker.url());
+  EXPECT_EQ(outcome(client.delay("app.add", 5, 5)), "10");  // it is there, with both of its processes
+  const std::string before = processes();
+  client.delay("app.nap", 2);  // its result comes when the broker does not answer
+  celery::Client::Handle limited = client.apply_async("app.nap", {3600}, {}, {.time_limit = 4});
+  ASSERT_TRUE(eventually([&] { return limited.state() != "PENDING"; }));
+  test_support::stop_every_thread(broker.pid());
+  EXPECT_TRUE(eventually([&] { return processes() != before; })) << "nobody has killed the process of the long task";
+  EXPECT_EQ(worker.wait(0ms), std::nullopt);
+  kill(broker.pid(), SIGCONT);
+  EXPECT_EQ(outcome(limited), "TimeLimitExceeded: 4");
+}
+
 TEST(celery_pool, survives_random_messages) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;

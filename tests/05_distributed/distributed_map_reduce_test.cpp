@@ -74,6 +74,19 @@ TEST(distributed_map_reduce, it_takes_as_long_as_the_tasks_need) {
   EXPECT_GE(figure(result, "map_reduce", "ms"), 200);
 }
 
+TEST(distributed_map_reduce, the_workers_sleep_while_rank_0_runs_the_plain_loop) {
+  const auto processor_seconds = [](const std::string& tasks) {
+    const auto result =
+        run_ranks(4, "distributed_map_reduce", {"--tasks", tasks, "--task-us", "1000000", "--length", "1"});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    return result.processor_seconds;
+  };
+  // Three tasks take the loop 3 s, and three workers 1 s twice, in which rank 0 waits for their reports and does not
+  // sleep.
+  const double without_tasks = processor_seconds("0");
+  EXPECT_LT(processor_seconds("3") - without_tasks, 4);
+}
+
 TEST(distributed_map_reduce, a_worker_that_is_killed_ends_the_job_with_a_message) {
   const std::string program = test_support::bin() + "/distributed_map_reduce";
   const auto result = run("/usr/bin/mpirun",

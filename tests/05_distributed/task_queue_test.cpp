@@ -162,22 +162,27 @@ TEST(task_queue, beside_one_broker) {
   EXPECT_TRUE(one_does_both(1));
   EXPECT_FALSE(one_does_both(2));
 
-  // The acknowledgement waits for the broker's confirmation of the answer. Here the broker is stopped before it can
-  // confirm one, and SIGALRM ends the worker while it waits: the broker still has the task.
-  const std::string kept = client.post("add 4 4");
-  worker = cookbook::start_child([&] {
-    work(broker.url(), [&](const amqp::Delivery&) {
-      test_support::stop_every_thread(broker.pid());
-      alarm(1);
+  // The acknowledgement waits for the broker's confirmation of the answer, and so does the rejection of what is no
+  // task. Here the broker is stopped before it can confirm one, and SIGALRM ends the worker while it waits: the broker
+  // still has the task.
+  const std::vector<std::pair<std::string, std::string>> kept = {{"add 4 4", "8"},
+                                                                 {"dance 4 4", "failed: no function is called dance"}};
+  for (const auto& [task, answer] : kept) {
+    const std::string id = client.post(task);
+    worker = cookbook::start_child([&] {
+      work(broker.url(), [&](const amqp::Delivery&) {
+        test_support::stop_every_thread(broker.pid());
+        alarm(1);
+      });
     });
-  });
-  EXPECT_EQ(cookbook::exit_code_of(worker), -SIGALRM);
-  kill(broker.pid(), SIGCONT);
-  EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 1; })) << "acknowledged before it was confirmed";
-  worker = cookbook::start_child([&] { work(broker.url()); });
-  EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 0; }));
-  EXPECT_EQ(client.result(kept), "8");
-  EXPECT_EQ(stop(worker), 0);
+    EXPECT_EQ(cookbook::exit_code_of(worker), -SIGALRM);
+    kill(broker.pid(), SIGCONT);
+    EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 1; })) << task << ": gone before it was confirmed";
+    worker = cookbook::start_child([&] { work(broker.url()); });
+    EXPECT_TRUE(eventually([&] { return watching.waiting("tasks") == 0; }));
+    EXPECT_EQ(client.result(id), answer);
+    EXPECT_EQ(stop(worker), 0);
+  }
 
   // Killed from outside in the middle of a task, which another worker then does; SIGTERM lets a worker finish its own.
   int ends[2];

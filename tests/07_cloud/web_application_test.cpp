@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "07_cloud/function_metrics/metrics.hpp"
 #include "07_cloud/web_application/routes.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
@@ -107,6 +108,18 @@ TEST(web_application_routes, the_table_calls_the_handler_of_path_and_method) {
   EXPECT_EQ(ask(http::verb::get, "/a/").result(), http::status::not_found);
   EXPECT_EQ(ask(http::verb::get, "/b").result(), http::status::internal_server_error);
   EXPECT_EQ(ask(http::verb::get, "/c").result(), http::status::internal_server_error) << "no std::exception";
+}
+
+TEST(web_application_routes, the_page_of_function_metrics_is_sent_as_text_and_not_as_html) {
+  const FunctionMetrics functions[] = {FunctionMetrics("<b>")};
+  Routes routes;
+  routes["/metrics"][http::verb::get] = [&](const Request&, Response& response) {
+    response.set(http::field::content_type, prometheus_content_type);
+    response.body() = prometheus_page(functions);
+  };
+  const Response response = answer(routes, {http::verb::get, "/metrics", 11, ""});
+  EXPECT_EQ(response[http::field::content_type], "text/plain; version=0.0.4");
+  EXPECT_NE(response.body().find("function_errors_total{function=\"<b>\"} 0\n"), std::string::npos);
 }
 
 TEST(web_application_routes, a_query_is_read_by_name) {

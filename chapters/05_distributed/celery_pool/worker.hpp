@@ -27,7 +27,8 @@ class PoolWorker {
     broker_.consume("celery");
   }
 
-  /// Works until SIGTERM comes, and lets running tasks end. Throws amqp::Error if the broker is gone.
+  /// Works until SIGTERM comes, gives back the tasks that have not started, and lets the others end. Throws amqp::Error
+  /// if the broker is gone.
   void run() {
     bool stopping = false;
     while (!stopping || !pool_.all_idle()) {
@@ -45,6 +46,7 @@ class PoolWorker {
         start(std::move(waiting_.front()));
         waiting_.pop_front();
       }
+      if (stopping) give_back_what_waits();
       acknowledgements_.send(broker_);  // of tasks whose results the broker has confirmed, and of no other
     }
     broker_.confirm();
@@ -74,6 +76,14 @@ class PoolWorker {
     if (job.task.expires && *job.task.expires < now()) return answer(job, revocation("expired"));
     publish_result(broker_, job.task, {"STARTED"});
     pool_.execute(*pool_.idle(), std::move(job));
+  }
+
+  /// Other workers can have these tasks at once, and not only when the running ones have ended here.
+  void give_back_what_waits() {
+    for (; !waiting_.empty(); waiting_.pop_front()) {
+      broker_.give_back(waiting_.front().message);
+      acknowledgements_.given_back(waiting_.front().message.tag);
+    }
   }
 
   void ended(const Done& done) {
