@@ -25,10 +25,10 @@ using std::chrono::milliseconds;
 /// The naive form: the event is set and cleared for each signal. The sender pauses before each, and the receiver is
 /// busy after each. Returns how many signals were received. `stays_set`: whether the event is still set after the last
 /// pulse.
-int by_pulses(int signals, milliseconds pause, milliseconds busy, bool& stays_set) {
+long by_pulses(int signals, milliseconds pause, milliseconds busy, bool& stays_set) {
   Event event;
   std::atomic<bool> finished = false;
-  int received = 0;
+  long received = 0;  // with --busy-ms 0 it can be many millions
   std::jthread receiver([&] {
     while (true) {
       event.wait();
@@ -75,7 +75,7 @@ int by_counter(int signals, milliseconds pause, milliseconds busy, long& sum) {
 }
 
 /// The signals that were received, as a percentage, rounded down: 99 and not 100 if one of many was lost.
-int percent(int received, int signals) { return static_cast<int>(100L * received / signals); }
+long percent(long received, int signals) { return 100 * received / signals; }
 
 /// Three threads wait for the event, then `signal` is called, and a fourth thread waits for up to 10 ms. How many went
 /// on.
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   cookbook::println("3 threads wait, 1 comes later             set(): {} go on", by_state);
   cookbook::println("                                 set(), clear(): {} go on", by_pulse);
   bool stays_set = true;
-  const int by_pulse_received = by_pulses(signals, pause, busy, stays_set);
+  const long by_pulse_received = by_pulses(signals, pause, busy, stays_set);
   cookbook::println("{} signals to a busy receiver, by pulses: {} % received", signals,
                     percent(by_pulse_received, signals));
   long sum = 0;
