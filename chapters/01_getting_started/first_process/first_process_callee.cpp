@@ -16,5 +16,5 @@ int main(int argc, char** argv) {
   std::printf("callee %d: Hello Parallel Programming Cookbook!!\n", getpid());
   std::printf("callee %d: argument: %s\n", getpid(), argc > 1 ? argv[1] : "none");
   std::printf("callee %d: GREETING: %s\n", getpid(), greeting != nullptr ? greeting : "not set");
-  return argc > 1 ? std::atoi(argv[1]) : 0;
+  return argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 0;
 }
