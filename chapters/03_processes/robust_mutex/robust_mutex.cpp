@@ -2,8 +2,8 @@
 //
 // A process is killed in the middle of a transfer between two accounts, while it holds the lock of both. With an
 // ordinary mutex all others would wait for ever. A robust mutex gives the lock to the next process and tells it that
-// its owner has died. That process repairs the accounts and goes on. Data that cannot be repaired are refused to
-// everybody.
+// its owner has died. That process repairs the accounts and goes on. The program prints the accounts before and after
+// the repair. Data that cannot be repaired are refused to everybody.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_mutex/robust_mutex.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_mutex
 // Run:     robust_mutex [--processes N]
@@ -16,6 +16,7 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
 #include "monitor.hpp"
 #include "shared_memory.hpp"
@@ -27,8 +28,14 @@ struct Accounts {
   int repairs = 0;
 
   void repair() {
+    print("as the next owner finds them");
     second = 100 - first;  // completes the transfer
     ++repairs;
+    print("repaired");
+  }
+
+  void print(const std::string& when) const {
+    cookbook::println("{:<30}{:7}{:8}{:10}", when, first, second, first + second);
   }
 };
 
@@ -65,17 +72,20 @@ int main(int argc, char** argv) {
   options.add("processes", processes, "processes that use the lock after the death of its owner", 1, 50);
   options.parse(argc, argv);
 
-  cookbook::Checks checks;
+  cookbook::println("the accounts                    first  second  together");
   const Shared<Monitor<Accounts>> accounts;
-  checks.equal("exit code of a process that is killed half-way through a transfer of 10",
-               cookbook::exit_code_of(cookbook::start_child([&] { transfer(*accounts, 10, true); })), -SIGKILL);
+  Monitor<Accounts>::Access(*accounts)->print("at first");
+  const int killed = cookbook::exit_code_of(cookbook::start_child([&] { transfer(*accounts, 10, true); }));
   std::vector<pid_t> others;
   for (int i = 0; i < processes; ++i) others.push_back(cookbook::start_child([&] { transfer(*accounts, 1, false); }));
-  checks.equal(
-      "processes that then transfer 1",
-      std::count_if(others.begin(), others.end(), [](pid_t child) { return cookbook::exit_code_of(child) == 0; }),
-      processes);
+  const auto succeeded =
+      std::count_if(others.begin(), others.end(), [](pid_t child) { return cookbook::exit_code_of(child) == 0; });
   const Monitor<Accounts>::Access result(*accounts);
+  result->print(fmt::format("after {} transfers of 1", succeeded));
+
+  cookbook::Checks checks;
+  checks.equal("exit code of a process that is killed half-way through a transfer of 10", killed, -SIGKILL);
+  checks.equal("processes that then transfer 1", succeeded, processes);
   checks.equal("repairs", result->repairs, 1);
   checks.equal("both accounts", std::vector{result->first, result->second}, {60 - processes, 40 + processes});
 
