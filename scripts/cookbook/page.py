@@ -161,7 +161,7 @@ def structure_faults(page, folder):
         yield "'the source' stands for the book: name it, or move the sentence to THE_BOOK.md"
     if "```console" not in page:
         yield "no transcript"
-    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
+    prose = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page, flags=re.M | re.S)
     for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose):
         if not (folder / target).exists():
             yield f"a link leads nowhere: {target}"
