@@ -3,7 +3,7 @@
 // Ten jobs that only count, done in four ways: one after another, by a pool of processes, by a pool of threads, and by
 // oneTBB's threads. The job is the same function each time; only how it is handed in differs. With free cores all pools
 // are faster, threads as well as processes. The last column has the same jobs without a step to count: what it costs to
-// start the threads or processes, and to hand the jobs over. (oneTBB's threads exist already.)
+// start the threads or processes, and to hand the jobs over. (With oneTBB the calling thread does nearly all of these.)
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/executors/executors.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o executors
 // Run:     executors [--workers N] [--steps N]
@@ -92,10 +92,9 @@ Results by_processes(int workers, long steps) {
       for (int job; (job = shared.next_job++) < jobs;) shared.results[job] = count(job + 1, steps);
     }));
   }
-  for (const pid_t child : children) {
-    if (cookbook::exit_code_of(child) != 0) shared.results = {};  // it has failed, perhaps in the middle of a job
-  }
-  const Results results = shared.results;
+  bool failed = false;  // a process, perhaps in the middle of a job
+  for (const pid_t child : children) failed |= cookbook::exit_code_of(child) != 0;
+  const Results results = failed ? Results{} : shared.results;
   check(munmap(memory, sizeof(Shared)), "munmap");
   return results;
 }

@@ -104,7 +104,10 @@ int main(int argc, char** argv) {
 #endif
   const std::string name = "find_memory_error_";
   if (access(cookbook::beside_this_program(name + "cured_asan").c_str(), X_OK) != 0) {
-    cookbook::println("skipped: the compiler has no AddressSanitizer; install libgcc-12-dev, or libclang-rt-16-dev");
+    cookbook::println(
+        "skipped: {}cured_asan is missing beside this program: it was not compiled, or the compiler has no "
+        "AddressSanitizer (install libgcc-12-dev, or libclang-rt-16-dev)",
+        name);
     return 77;
   }
   if (!whole.empty()) {
