@@ -48,7 +48,7 @@ void fill_by_diagonals(Table& table, int size) {
 void fill_by_graph(Table& table, int size) {
   const int columns = table.block_columns(size);
   flow::graph graph;
-  std::deque<flow::continue_node<flow::continue_msg>> nodes;  // not a vector, which would have to move them
+  std::deque<flow::continue_node<flow::continue_msg>> nodes;  // a vector would copy nodes as it grows, without edges
   for (int row = 0; row < table.block_rows(size); ++row) {
     for (int column = 0; column < columns; ++column) {
       nodes.emplace_back(graph, [=, &table](const flow::continue_msg&) { table.fill_block(row, column, size); });

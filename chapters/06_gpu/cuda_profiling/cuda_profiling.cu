@@ -51,7 +51,8 @@ int count_blocks(Kernel kernel, std::size_t shared_bytes, const cudaDeviceProp& 
   const auto round_up = [](std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; };
   const std::size_t warps = (threads + 31) / 32;
   const std::size_t registers = round_up(32 * needs.numRegs, 256);
-  const std::size_t shared = round_up(needs.sharedSizeBytes + shared_bytes + device.reservedSharedMemPerBlock, 128);
+  const std::size_t used = needs.sharedSizeBytes + shared_bytes + device.reservedSharedMemPerBlock;
+  const std::size_t shared = round_up(std::max<std::size_t>(used, 1), 128);  // used: 0 before capability 8.0
   const std::size_t limits[] = {
       4 * (device.regsPerMultiprocessor / 4 / registers) / warps, device.sharedMemPerMultiprocessor / shared,
       device.maxThreadsPerMultiProcessor / (32 * warps), static_cast<std::size_t>(device.maxBlocksPerMultiProcessor)};
