@@ -116,6 +116,10 @@ int main(int argc, char** argv) {
   options.add("visitor", visitor, "who is greeted");
   options.parse(argc, argv);
 
+  if (part == "all" && visitor.size() > 100) {
+    cookbook::print_error("--visitor: the object greets names of at most 100 bytes");
+    return 2;
+  }
   if (part == "all") return all_parts(visitor);
   if (part == "names") remote::serve_names();
   if (part == "server") serve(names);
