@@ -239,13 +239,16 @@ TEST(celery_pool, each_end_of_a_task_reaches_the_client_and_costs_at_most_its_pr
   EXPECT_EQ(result.leaked_processes, 0);
 }
 
+/// What the process of a worker does, with so many processes for its tasks.
+void work(const Broker& broker, int processes) {
+  const celery::Registry registry = celery::registered_tasks("app");
+  celery::PoolWorker(broker.url(), registry, processes).run();
+}
+
 TEST(celery_pool, a_task_that_waits_can_be_revoked_too) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;
-  cookbook::ChildProcess worker([&] {
-    const celery::Registry registry = celery::registered_tasks("app");
-    celery::PoolWorker(broker.url(), registry, 1).run();
-  });
+  cookbook::ChildProcess worker([&] { work(broker, 1); });
   celery::Client client(broker.url());
   celery::Client::Handle runs = client.delay("app.nap", 3600);
   ASSERT_TRUE(test_support::eventually([&] { return runs.state() == "STARTED"; }));
@@ -263,11 +266,7 @@ TEST(celery_pool, a_task_that_waits_can_be_revoked_too) {
 TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;
-  const auto work = [&] {
-    const celery::Registry registry = celery::registered_tasks("app");
-    celery::PoolWorker(broker.url(), registry, 1).run();
-  };
-  cookbook::ChildProcess leaving(work);
+  cookbook::ChildProcess leaving([&] { work(broker, 1); });
   celery::Client client(broker.url());
   celery::Client::Handle runs = client.delay("app.nap", 3600);
   ASSERT_TRUE(eventually([&] { return runs.state() == "STARTED"; }));
@@ -275,7 +274,7 @@ TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
   amqp::Connection watching(broker.url());
   ASSERT_TRUE(eventually([&] { return watching.waiting("celery") == 0; }));
   leaving.send_signal(SIGTERM);
-  cookbook::ChildProcess other(work);
+  cookbook::ChildProcess other([&] { work(broker, 1); });
   EXPECT_EQ(outcome(ahead), "10");
   EXPECT_EQ(runs.state(), "STARTED") << "and the first one still waits for its task";
   EXPECT_EQ(leaving.wait(0ms), std::nullopt);
@@ -284,10 +283,7 @@ TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
 TEST(celery_pool, a_time_limit_is_kept_while_the_broker_confirms_nothing) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;
-  cookbook::ChildProcess worker([&] {
-    const celery::Registry registry = celery::registered_tasks("app");
-    celery::PoolWorker(broker.url(), registry, 2).run();
-  });
+  cookbook::ChildProcess worker([&] { work(broker, 2); });
   const auto processes = [&] {
     const std::string pid = std::to_string(worker.pid());
     return test_support::text_of("/proc/" + pid + "/task/" + pid + "/children");

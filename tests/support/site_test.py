@@ -56,10 +56,11 @@ class Pages(unittest.TestCase):
     def test_each_excerpt_is_linked_to_its_lines(self):
         lock = next(one for one in self.site.recipes if one.name == "lock")
         text = self.site.excerpts(lock, lock.page.read_text())
-        places = re.findall(r"\[lock\w*\.cpp, lines? (\d+)(?: to (\d+))?\]\(#lock[\w-]*-cpp-(\d+)\)", text)
+        places = re.findall(r"\[(lock|lock_race)\.cpp, lines? (\d+)(?: to (\d+))?\]\(#\1-cpp-(\d+)\)", text)
         self.assertEqual(len(re.findall("^```cpp", text, re.M)), len(places))
         source = lock.source("lock").read_text().splitlines()
-        first, last, anchor = places[0]
+        name, first, last, anchor = places[0]
+        self.assertEqual(name, "lock")
         self.assertEqual(first, anchor)
         self.assertIn(source[int(first) - 1].strip(), text)
         self.assertIn(source[int(last) - 1].strip(), text)
