@@ -8,6 +8,7 @@
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/object_ring chapters/05_distributed/object_ring/object_ring.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/object_ring/object_ring.cpp build/node.capnp.c++ build/object_ring.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o object_ring
 // Run:     object_ring [--servers N] [--start N]
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -62,8 +63,12 @@ int main(int argc, char** argv) {
   for (int number = 1; number <= servers; ++number) {
     ring.emplace_back([=] { serve(names, number, servers); }, cookbook::ChildProcess::Output::inherited);
   }
+  const auto alive = [&ring] {
+    return std::count_if(ring.begin(), ring.end(),
+                         [](auto& server) { return !server.wait(std::chrono::milliseconds(0)); });
+  };
   remote::Node node;
-  while (std::ssize(remote::list(node, names, "example.chainTopology.")) < servers) {
+  while (alive() == servers && std::ssize(remote::list(node, names, "example.chainTopology.")) < servers) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until all have registered their names
   }
 
@@ -72,10 +77,8 @@ int main(int argc, char** argv) {
   const Texts result = process(node, *object, {"hello"});
   cookbook::println("the client has its answer");
 
-  int alive = 0;
-  for (cookbook::ChildProcess& server : ring) alive += server.wait(std::chrono::milliseconds(0)) == std::nullopt;
   cookbook::Checks checks;
   checks.equal("result", result, expected_result(servers, start));
-  checks.equal("servers that are there for the next call", alive, servers);
+  checks.equal("servers that are there for the next call", alive(), servers);
   return checks.exit_code();
 }
