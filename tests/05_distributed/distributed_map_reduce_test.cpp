@@ -36,6 +36,13 @@ TEST(distributed_map_reduce, few_tasks_or_none_are_no_problem) {
   }
 }
 
+TEST(distributed_map_reduce, refuses_more_lists_than_rank_0_can_keep) {
+  const auto result = run_ranks(2, "distributed_map_reduce", {"--tasks", "10000", "--length", "10000000"});
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  EXPECT_THAT(result.err,
+              testing::ElementsAre("distributed_map_reduce: --tasks times --length: at most 1000000000 counts"));
+}
+
 TEST(distributed_map_reduce, a_list_per_worker_and_not_one_per_task_travels_to_rank_0) {
   for (const auto& [ranks, shares] : {std::pair{2, 1.0}, {4, 3.0}}) {
     const auto result =

@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const mpi::Environment world;
+  if (tasks * length > 1'000'000'000) return world.usage_error("--tasks times --length: at most 1000000000 counts");
   const auto shorter_and_shorter = [](long task) {
     sleep_ms(std::vector{500.0, 300.0, 100.0}[task]);
     return Numbers{task};
