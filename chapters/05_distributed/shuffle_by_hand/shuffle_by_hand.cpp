@@ -3,7 +3,7 @@
 // What an engine for map and reduce does inside, in its simplest form. A hash of each word says which rank owns it. In
 // one exchange each rank sends to each other one the counts of the words that this one owns (shuffle), and adds up what
 // it gets (reduce). The output compares two forms: each word is sent with the count 1, or each rank counts its own
-// words first (combine). All different words have to fit into memory.
+// words first (combine). What is sent has to fit into memory.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand
 // Run:     mpirun -n 4 shuffle_by_hand [--file TEXT] [--copies N] [--top N]
@@ -61,12 +61,6 @@ Counts shuffled(const Messages& messages) {
   return sums;
 }
 
-long sum_over_ranks(long number) {
-  long sum = 0;
-  MPI_CHECK(MPI_Allreduce(&number, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
-  return sum;
-}
-
 /// Does all three steps with one of the two forms, and prints what it costs. Returns the words that this rank owns.
 template <typename Form>
 Counts measured(const mpi::Environment& world, const char* name, Text& text, Form form) {
@@ -78,7 +72,7 @@ Counts measured(const mpi::Environment& world, const char* name, Text& text, For
   const double seconds = watch.seconds();
   long bytes = 0;
   for (const std::string& message : out.messages) bytes += static_cast<long>(message.size());
-  const long pairs = sum_over_ranks(out.pairs), all_bytes = sum_over_ranks(bytes);
+  const long pairs = mpi::sum_over_ranks(out.pairs), all_bytes = mpi::sum_over_ranks(bytes);
   if (world.rank() == 0) {
     cookbook::println("{:28}{:10}{:12} bytes{:10.0f} ms", name, pairs, all_bytes, 1e3 * seconds);
   }
@@ -108,8 +102,8 @@ int main(int argc, char** argv) {
   Messages to_show(world.size());  // a second shuffle brings all words to rank 0
   for (const auto& [word, count] : owned) pack(to_show[0], word, count);
   const Counts all = shuffled(to_show);
-  const long words_owned = sum_over_ranks(static_cast<long>(owned.size()));
-  const long differences = sum_over_ranks(owned != by_each);
+  const long words_owned = mpi::sum_over_ranks(static_cast<long>(owned.size()));
+  const long differences = mpi::sum_over_ranks(owned != by_each);
   cookbook::Checks checks;
   if (world.rank() == 0) {
     std::vector<std::pair<std::string, long>> list(all.begin(), all.end());
