@@ -2,12 +2,16 @@
 
 #include <sys/resource.h>
 
+#include <csignal>
+#include <future>
 #include <random>
 #include <regex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "07_cloud/http_server/http_server.hpp"
 #include "support/client.hpp"
 #include "support/eventually.hpp"
 #include "support/run.hpp"
@@ -353,6 +357,22 @@ TEST(http_server, draining_ends_with_the_timeout_or_at_a_second_signal) {
     if (again) server.send_signal(SIGTERM);
     EXPECT_EQ(server.wait().exit_code, again ? -SIGTERM : 0);
   }
+}
+
+TEST(http_server, an_application_that_throws_ends_neither_the_connection_nor_the_server) {
+  const auto application = [](const Request& request) -> Response {
+    if (request.target() == "/broken") throw std::runtime_error("no database");
+    return {http::status::ok, 11};
+  };
+  HttpServer server(application, 0, std::chrono::seconds(60));
+  const auto end = std::async(std::launch::async, [&] { server.run(); });
+  Client client(server.port());
+  client.send(request("GET", "/broken"));
+  EXPECT_EQ(receive_reply(client).status, 500);
+  client.send(request("GET", "/"));
+  EXPECT_EQ(receive_reply(client).status, 200);
+  std::raise(SIGTERM);  // the request that failed is answered, so run() waits for nobody, also not for this idle client
+  EXPECT_EQ(end.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
 TEST(http_server, metrics_count_exactly) {

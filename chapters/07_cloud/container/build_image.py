@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import pathlib
+import platform
 import sys
 import tarfile
 
@@ -59,8 +60,9 @@ def build(containerfile, folder, tag):
         else:
             raise ValueError(f"unknown instruction: {word} {rest}")
     layer = archive(files)
+    processor = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())  # as OCI calls it
     description = json.dumps({
-        "architecture": "amd64", "os": "linux", "config": config,
+        "architecture": processor, "os": "linux", "config": config,
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}}).encode()
     manifest = json.dumps([{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]).encode()
     return archive([("manifest.json", manifest, 0o644), ("config.json", description, 0o644), ("layer.tar", layer, 0o644)])

@@ -3,7 +3,7 @@
 // An image FROM scratch has no file but those that one copies into it. This program is linked dynamically, as usual,
 // and copies itself into an empty folder. Then a child process makes that folder its root directory, as a container
 // does, and starts the copy. The message says that there is no such file. What is missing is not the program, but the
-// loader that the system starts for it, /lib64/ld-linux-x86-64.so.2, and its libraries.
+// loader that the system starts for it (on x86-64 /lib64/ld-linux-x86-64.so.2), and its libraries.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container/container_dynamic.cpp -o container_dynamic
 // Run:     container_dynamic

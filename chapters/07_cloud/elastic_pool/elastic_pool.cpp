@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
     sensitive_moved += job.was_public && job.sensitive;
     moved_early += job.was_public && job.waited < seconds_in_queue;
   }
-  cookbook::println("there, {} of {} jobs ran in the public cloud", moved, jobs.size());
+  cookbook::println("in the last pool, {} of {} jobs ran in the public cloud", moved, jobs.size());
   cookbook::println("sensitive jobs waited {:.1f} s, at most {} s; others {:.1f} s, at most {} s", waited[1] / count[1],
                     longest[1], waited[0] / count[0], longest[0]);
 

@@ -54,7 +54,8 @@ inline http::status status_of(const error_code& error) {
 
 class HttpServer {
  public:
-  /// The application: makes the answer to a request. It is called by the server's only thread.
+  /// The application: makes the answer to a request; if it throws, the answer is 500. It is called by the server's only
+  /// thread.
   using Application = std::function<Response(const Request&)>;
 
   /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
@@ -134,7 +135,7 @@ class HttpServer {
       ++unanswered_;  // until it is answered: after SIGTERM, run() waits for it
       // An error while reading becomes the answer's status. After a timeout that write fails, too, and the loop ends.
       if (!error) error = co_await read_body(stream, buffer, parser);
-      Response response = error ? Response(status_of(error), 11) : application_(parser.get());
+      Response response = error ? Response(status_of(error), 11) : ask(parser.get());
       keep = !error && parser.keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
       response.keep_alive(keep);
       response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
@@ -155,6 +156,13 @@ class HttpServer {
       std::tie(gone, std::ignore) = co_await stream.async_read_some(buffer.prepare(4096), with_error);
     }
     if (unanswered_ == 0 && !acceptor_.is_open()) loop_.stop();
+  }
+
+  /// The application's answer.
+  Response ask(const Request& request) const try {
+    return application_(request);
+  } catch (...) {  // whatever it throws: the server goes on, and the client is told
+    return {http::status::internal_server_error, 11};
   }
 
   /// Reads the body of a request, unless it is in doubt where that ends.
