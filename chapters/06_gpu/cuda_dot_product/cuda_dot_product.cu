@@ -1,9 +1,9 @@
 // Dot product: map and reduce
 //
 // A map makes one value per index, here x[i] * y[i]. A reduction combines two values into one, here a + b, until one is
-// left. The program does it in two ways: it stores all products and then adds them up, as NumPy does, or it makes both
-// steps in one kernel, which stores no product. Beside them stands Thrust, NVIDIA's library for such patterns. Another
-// reduction finds the largest product. All numbers are integers, so the results are exact.
+// left. The program does it in two ways: it stores all products and then adds them up, as (x * y).sum() of NumPy does,
+// or it makes both steps in one kernel, which stores no product. Beside them stands Thrust, NVIDIA's library for such
+// patterns. Another reduction finds the largest product. All numbers are integers, so the results are exact.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
 // Run:     cuda_dot_product [--count N] [--blocks N] [--threads N]
