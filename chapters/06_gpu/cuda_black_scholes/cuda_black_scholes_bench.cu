@@ -51,7 +51,7 @@ __device__ void fast_price(float stock, float strike, float years, float& call, 
   put = strike_today * (1 - n2) - stock * (1 - n1);
 }
 
-/// Four options per thread, in loads and stores of 16 bytes that no cache keeps, with the fast functions.
+/// Four options per thread, in loads and stores of 16 bytes past the multiprocessor's cache, with the fast functions.
 __global__ void four_each(Columns<float> options, float* calls, float* puts) {
   const std::size_t i = std::size_t{blockIdx.x} * block_size + threadIdx.x;
   if (i >= options.count / 4) return;
