@@ -100,7 +100,7 @@ cudaError_t launch_cooperatively(void (*kernel)(Arguments...), unsigned blocks, 
 
 constexpr int repeats = 50;
 
-/// The shortest time of one of 50 repetitions, in seconds, of what `start(stream)` puts into the stream: 50 at a time.
+/// How long one of the 50 repetitions takes that `start(stream)` queues, in seconds: the shortest of three times.
 template <typename Start>
 double time_of(Start start) {
   cudaStream_t stream;

@@ -22,7 +22,7 @@
 
 namespace {
 
-/// A GPU, as NCCL sees it: its number among all that take part, which is that of the device here.
+/// A GPU, as NCCL sees it. Its number among all that take part is its place in Ranks, and that of the device here.
 struct Rank {
   ncclComm_t communicator = nullptr;
   cudaStream_t stream = nullptr;
