@@ -7,6 +7,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/csp_select/csp_select.cpp common/cookbook/*.cpp -lboost_fiber -lboost_context -lfmt -pthread -o csp_select
 // Run:     csp_select [--timeout N]
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,9 @@ std::optional<long> balance_after(const std::string& file, Handle handle, int ki
       Database database(file);
       handle(database, {.key = 1, .cents = 1000}, step);
     });
-    acknowledged = consumer.wait() == 0;  // it has come to its end
+    const int code = consumer.wait();  // -9 if it was killed
+    if (code > 0) throw std::runtime_error("the consumer has failed");
+    acknowledged = code == 0;  // it has come to its end
   }
   Database database(file);
   return deliveries > 1 ? std::optional(balance(database)) : std::nullopt;

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
                       recovery(outcome));
   }
   std::mt19937_64 random(seed);
-  cookbook::println("of 100 clients that fail together, come back in the same 10 ms: {}, with jitter {}",
+  cookbook::println("clients of 100 that come back within the same 10 ms: {} without jitter, at most {} with it",
                     most_at_once([] { return back_off(1); }),
                     most_at_once([&] { return jittered_back_off(1, random); }));
 
