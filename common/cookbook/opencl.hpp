@@ -104,13 +104,13 @@ inline std::vector<cl::Device> devices() {
   return found;
 }
 
-/// The device that the option `--device N` names, as devices() numbers them; none if the machine has no device. Ends
-/// the program with exit code 2 if there are devices, but not so many.
-inline std::optional<cl::Device> chosen_device(std::size_t number) {
+/// The device that the option `--device N`, or another one, names, as devices() numbers them; none if the machine has
+/// no device. Ends the program with exit code 2 if there are devices, but not so many.
+inline std::optional<cl::Device> chosen_device(std::size_t number, std::string_view option = "--device") {
   const std::vector<cl::Device> found = devices();
   if (found.empty()) return std::nullopt;
   if (number >= found.size()) {
-    cookbook::print_error(fmt::format("--device {}: there are {}, numbered from 0", number, found.size()));
+    cookbook::print_error(fmt::format("{} {}: there are {}, numbered from 0", option, number, found.size()));
     std::exit(2);
   }
   return found[number];

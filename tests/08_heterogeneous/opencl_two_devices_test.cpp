@@ -157,6 +157,16 @@ TEST(opencl_two_devices_timing, two_equal_devices_are_faster_than_one) {
   EXPECT_LT(seconds(false), 0.85 * seconds(true));
 }
 
+TEST(opencl_two_devices, a_device_that_is_not_there_is_refused_by_its_option) {
+  for (const std::string option : {"--first", "--second"}) {
+    const auto result = run("opencl_two_devices", {option, "63"});
+    if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+    EXPECT_EQ(result.exit_code, 2) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::ContainsRegex(option + " 63: there are [0-9]+, numbered from 0"));
+  }
+}
+
 TEST(opencl_two_devices, without_a_device_it_is_skipped_with_a_reason) {
   const auto result =
       run("opencl_two_devices", {}, {.environment = {{"OCL_ICD_VENDORS", "/nonexistent"}, {"OCL_ICD_FILENAMES", ""}}});

@@ -47,9 +47,9 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::size_t devices = opencl::devices().size();
   if (devices == 0) return opencl::without_device();
-  const auto [device_a, device_b] =
-      two_devices(*opencl::chosen_device(first_number),
-                  *opencl::chosen_device(second_number < 0 ? devices - 1 : static_cast<std::size_t>(second_number)));
+  const auto [device_a, device_b] = two_devices(
+      *opencl::chosen_device(first_number, "--first"),
+      *opencl::chosen_device(second_number < 0 ? devices - 1 : static_cast<std::size_t>(second_number), "--second"));
 
   Worker first(device_a, elements, times), second(device_b, elements, times);
   const std::size_t trial = std::min(elements, std::max<std::size_t>(1'024, elements / 20));
