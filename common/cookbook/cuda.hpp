@@ -34,6 +34,10 @@ namespace gpu {
 /// The exit code of a recipe that found no device.
 constexpr int skipped = 77;
 
+/// For NCCL, where all GPUs are in this machine; to be called before the first communicator is made. Otherwise NCCL
+/// listens at an address that other machines can reach.
+inline void keep_nccl_on_this_machine() { setenv("NCCL_SOCKET_IFNAME", "lo", 0); }
+
 /// Ends the program with exit code 3; `error` is CUDA's own text.
 [[noreturn]] inline void exit_with_error(std::string_view call, std::string_view error, std::string_view file,
                                          int line) {

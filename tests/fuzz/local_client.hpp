@@ -5,8 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "fuzz.hpp"
 
@@ -17,7 +20,14 @@ class LocalClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    require(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "a client can connect");
+    int failed = 0;
+    // A port that a connection has used is not given away again for a while, and a fuzzer makes thousands per second.
+    for (int tries = 0; tries < 100; ++tries) {
+      failed = connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+      if (failed != EADDRNOTAVAIL) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    require(failed == 0, "a client can connect");
   }
   ~LocalClient() { close(socket_); }
   LocalClient(const LocalClient&) = delete;

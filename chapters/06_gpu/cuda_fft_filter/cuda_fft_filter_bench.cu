@@ -1,6 +1,6 @@
 // Filter by fast Fourier transform, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_bench.cu common/cookbook/*.cpp -lcufft -lnvrtc -lfftw3f -lfmt -o cuda_fft_filter_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter_bench.cu common/cookbook/*.cpp -lcufft -lnvrtc -lfftw3f -lfmt -o cuda_fft_filter_bench
 // Run:     cuda_fft_filter_bench [--size N] [--rounds N]
 
 #include <cufft.h>
@@ -23,6 +23,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/nvrtc.hpp"
 #include "cookbook/options.hpp"
+#include "stream.hpp"
 
 namespace {
 
@@ -92,6 +93,76 @@ std::optional<cufftHandle> plan_with_callback(int n, const std::string& callback
 #endif
   return std::nullopt;
 }
+
+/// Multiplies the columns from `first` to `first + width` of two spectra whose rows have `row` numbers.
+__global__ void multiply_columns(float2* a, const float2* b, int row, int first, int width) {
+  const unsigned column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (column >= static_cast<unsigned>(width)) return;
+  const std::size_t i = std::size_t{blockIdx.y} * row + first + column;
+  const float2 x = a[i], y = __ldcs(b + i);  // b is not used again, so it leaves the cache first
+  a[i] = make_float2(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x);
+}
+
+/// The filter with the columns in strips. A transform of two dimensions is one of all rows and then one of all columns.
+/// Here a few columns are transformed, multiplied and transformed back before the next ones, so that they are still in
+/// the second-level cache each time. Strips take turns on two streams, so that one fills the pauses of the other. All
+/// of it is recorded as a graph, since these are many short kernels.
+class ByStrips {
+ public:
+  ByStrips(int n, int strips, float* in, float2* spectrum, const float2* response_spectrum, float* out) {
+    const int row = n / 2 + 1;  // of the spectrum
+    auto* const complex = reinterpret_cast<cufftComplex*>(spectrum);
+    int lengths[] = {n};  // cuFFT also wants the number of rows in memory, of which it looks at none in one dimension
+    CUFFT_CHECK(cufftPlanMany(&rows_forward_, 1, lengths, nullptr, 1, n, nullptr, 1, row, CUFFT_R2C, n));
+    CUFFT_CHECK(cufftPlanMany(&rows_back_, 1, lengths, nullptr, 1, row, nullptr, 1, n, CUFFT_C2R, n));
+    std::vector<int> first;  // column of each strip, and the end
+    for (int i = 0; i <= strips; ++i) first.push_back(row * i / strips);
+    columns_.resize(strips);
+    for (int i = 0; i < strips; ++i) {
+      CUFFT_CHECK(cufftPlanMany(&columns_[i], 1, lengths, lengths, row, 1, lengths, row, 1, CUFFT_C2C,
+                                first[i + 1] - first[i]));
+    }
+    std::array<Stream, 3> streams;
+    std::array<Event, 3> done;
+    CUFFT_CHECK(cufftSetStream(rows_forward_, streams[0]));
+    CUFFT_CHECK(cufftSetStream(rows_back_, streams[0]));
+    recorded_.emplace(streams[0], [&] {
+      CUFFT_CHECK(cufftExecR2C(rows_forward_, in, complex));
+      CUDA_CHECK(cudaEventRecord(done[0], streams[0]));
+      for (std::size_t i = 1; i < streams.size(); ++i) CUDA_CHECK(cudaStreamWaitEvent(streams[i], done[0]));
+      for (int i = 0; i < strips; ++i) {
+        const cudaStream_t stream = streams[i % streams.size()];
+        const int width = first[i + 1] - first[i];
+        CUFFT_CHECK(cufftSetStream(columns_[i], stream));
+        CUFFT_CHECK(cufftExecC2C(columns_[i], complex + first[i], complex + first[i], CUFFT_FORWARD));
+        multiply_columns<<<dim3((width + 127) / 128, n), 128, 0, stream>>>(spectrum, response_spectrum, row, first[i],
+                                                                           width);
+        CUDA_CHECK(cudaGetLastError());
+        CUFFT_CHECK(cufftExecC2C(columns_[i], complex + first[i], complex + first[i], CUFFT_INVERSE));
+      }
+      for (std::size_t i = 1; i < streams.size(); ++i) {
+        CUDA_CHECK(cudaEventRecord(done[i], streams[i]));
+        CUDA_CHECK(cudaStreamWaitEvent(streams[0], done[i]));
+      }
+      CUFFT_CHECK(cufftExecC2R(rows_back_, complex, out));
+    });
+  }
+  ~ByStrips() {
+    cufftDestroy(rows_forward_);
+    cufftDestroy(rows_back_);
+    for (const cufftHandle plan : columns_) cufftDestroy(plan);
+  }
+  ByStrips(const ByStrips&) = delete;
+  ByStrips& operator=(const ByStrips&) = delete;
+
+  /// On the default stream.
+  void start() { recorded_->launch(nullptr); }
+
+ private:
+  cufftHandle rows_forward_ = 0, rows_back_ = 0;
+  std::vector<cufftHandle> columns_;
+  std::optional<gpu::RecordedWork> recorded_;
+};
 
 /// The definition, for a picture that goes on at the opposite edge. A block of 32 x 8 threads computes 32 x 32 pixels,
 /// from a part of the picture in shared memory; each thread computes four pixels, so that it reads each weight once for
@@ -221,6 +292,8 @@ int main(int argc, char** argv) {
     CUFFT_CHECK(cufftExecR2C(forward, in.data(), complex));
     CUFFT_CHECK(cufftExecC2R(*inverse_of_product, complex, out.data()));
   };
+  ByStrips by_strips(n, 8, in.data(), reinterpret_cast<float2*>(spectrum.data()),
+                     reinterpret_cast<const float2*>(response_spectrum.data()), out.data());
   const auto directly = [&]<int size>(std::integral_constant<int, size>) {
     const dim3 blocks((n + 31) / 32, (n + 31) / 32);
     convolve_directly<size><<<blocks, dim3(32, 8)>>>(source.data(), out.data(), n);
@@ -243,6 +316,9 @@ int main(int argc, char** argv) {
     out.poison();
     by_fft();
     const std::vector<float> fft_result = out.to_host();
+    out.poison();
+    by_strips.start();
+    const std::vector<float> strips_result = out.to_host();
     std::vector<float> callback_result;
     out.poison();
     if (inverse_of_product) {
@@ -254,6 +330,8 @@ int main(int argc, char** argv) {
     const std::vector<float> expected = out.to_host();
     checks.within(fmt::format("{0} x {0}, largest difference between FFT and definition", size),
                   largest_difference(fft_result, expected), 0.0F, 1e-5F * size * size);
+    checks.within(fmt::format("{0} x {0}, the columns in strips", size), largest_difference(strips_result, expected),
+                  0.0F, 1e-5F * size * size);
     if (inverse_of_product) {
       checks.within(fmt::format("{0} x {0}, with a callback", size), largest_difference(callback_result, expected),
                     0.0F, 1e-5F * size * size);
@@ -267,6 +345,7 @@ int main(int argc, char** argv) {
   std::vector<cookbook::Benchmark> rows = {
       gpu::timed_row("cuFFT, there and back", amount, transform),
       gpu::timed_row("the same with the product", amount, by_fft),
+      gpu::timed_row("the columns in strips", amount, [&] { by_strips.start(); }),
       {"FFTW with the product, one core", amount, [&] { processor.run(picture); }}};
   if (inverse_of_product) rows.push_back(gpu::timed_row("the product in a callback", amount, by_callback));
   const std::size_t first_direct = rows.size();

@@ -112,6 +112,7 @@ int main(int argc, char** argv) {
   enable_peer_access(devices);
   const int n = std::max(2, devices);  // with one device it is shared by two workers, and NCCL is left out
   std::vector<ncclComm_t> communicators(devices);
+  gpu::keep_nccl_on_this_machine();
   std::vector<int> numbers(devices);
   std::iota(numbers.begin(), numbers.end(), 0);
   if (devices > 1) NCCL_CHECK(ncclCommInitAll(communicators.data(), devices, numbers.data()));

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const int steps = 5000;
+  const int steps = 20'000;
   const std::vector<Ring> rings = make_rings(steps, 256);  // first: what follows drives them from the caches
   const std::size_t bytes = count * sizeof(unsigned);
   std::vector<unsigned> pageable(count);

@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
   NCCL_CHECK(ncclGetVersion(&version));
   worker_count = std::max(worker_count, devices);
   std::vector<ncclComm_t> communicators(devices);
+  gpu::keep_nccl_on_this_machine();
   NCCL_CHECK(ncclCommInitAll(communicators.data(), devices, nullptr));  // rank i gets device i
   Ranks ranks(devices);
   for (int i = 0; i < devices; ++i) {

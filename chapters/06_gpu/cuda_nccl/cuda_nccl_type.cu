@@ -21,6 +21,7 @@ int main() {
   std::iota(numbers.begin(), numbers.end(), 1.0);
   const int first_device = 0;
   ncclComm_t communicator = nullptr;
+  gpu::keep_nccl_on_this_machine();
   NCCL_CHECK(ncclCommInitAll(&communicator, 1, &first_device));  // one rank: the sum is its own array
 
   const gpu::DeviceArray<double> in(numbers);

@@ -61,13 +61,13 @@ int main(int argc, char** argv) {
   cookbook::println("{} work-items, groups     1 step each   64 steps each", many);
   for (const std::size_t size : {1, 4, 16, 256}) {
     if (size > even.largest_group()) break;
-    cookbook::println("{:7} x {:3} work-items   {:9.2f} ms    {:9.2f} ms", many / size, size,
+    cookbook::println("{:7} x {:3} work-items   {:9.3f} ms    {:9.3f} ms", many / size, size,
                       shortest_time(even, many, size, 1, 10), shortest_time(even, many, size, 64, 3));
   }
   cookbook::println("{} work-items, number i makes 20 i steps", few);
   for (const std::size_t groups : {1, 2, 16, 256}) {
     if (few / groups > uneven.largest_group()) continue;
-    cookbook::println("{:7} x {:3} work-items   {:9.2f} ms", groups, few / groups,
+    cookbook::println("{:7} x {:3} work-items   {:9.3f} ms", groups, few / groups,
                       shortest_time(uneven, few, few / groups, 20, 200));
   }
 
