@@ -26,7 +26,7 @@ TEST(cuda_warp_divergence, results_and_warps_are_right_whatever_the_length) {
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    threads with a wrong result: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    threads of an 8 x 4 x 4 block that are not in warp (x + 8 y + 32 z) / 32: 0"))
+    EXPECT_TRUE(result.has_line("ok    threads of an 8 x 4 x 4 block that are in warp (x + 8 y + 32 z) / 32: 128"))
         << result.text();
   }
 }

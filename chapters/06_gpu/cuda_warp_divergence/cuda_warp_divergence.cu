@@ -74,10 +74,10 @@ Measured measure(int ways, bool whole_warps, int steps) {
 
 /// Every thread of a block with three dimensions asks for the number of the first thread of its warp, as the hardware
 /// has put them together, and compares it with the rule: x counts first, then y, then z.
-__global__ void find_misplaced(int* misplaced) {
+__global__ void count_in_place(int* in_place) {
   const int number = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const int first_of_my_warp = __shfl_sync(0xFFFFFFFF, number, 0);  // what the warp's thread 0 has in `number`
-  if (first_of_my_warp != number / warp_size * warp_size) atomicAdd(misplaced, 1);
+  if (first_of_my_warp == number / warp_size * warp_size) atomicAdd(in_place, 1);
 }
 
 }  // namespace
@@ -98,13 +98,13 @@ int main(int argc, char** argv) {
     cookbook::println("{:4} {:15.2f} x {:14.2f} x", ways, neighbours.cycles / unsplit, warps.cycles / unsplit);
   }
 
-  gpu::DeviceArray<int> misplaced(1);
-  misplaced.zero();
-  find_misplaced<<<1, dim3(8, 4, 4)>>>(misplaced.data());
+  gpu::DeviceArray<int> in_place(1);
+  in_place.zero();
+  count_in_place<<<1, dim3(8, 4, 4)>>>(in_place.data());
   CUDA_CHECK(cudaGetLastError());
 
   cookbook::Checks checks;
   checks.equal("threads with a wrong result", wrong, 0);
-  checks.equal("threads of an 8 x 4 x 4 block that are not in warp (x + 8 y + 32 z) / 32", misplaced.to_host()[0], 0);
+  checks.equal("threads of an 8 x 4 x 4 block that are in warp (x + 8 y + 32 z) / 32", in_place.to_host()[0], 128);
   return checks.exit_code();
 }
