@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "cookbook/print.hpp"
+
 namespace cookbook {
 namespace {
 
@@ -88,6 +90,7 @@ ChildProcess::ChildProcess(const std::function<void()>& work, Output output) {
   pid_ = start_child([&] {
     if (output != Output::inherited) check(dup2(ends[1], STDOUT_FILENO), "dup2");
     if (output == Output::piped_with_errors) check(dup2(ends[1], STDERR_FILENO), "dup2");
+    if (output != Output::inherited) want_json(false);  // its lines are for this program
     work();
   });
   if (output == Output::inherited) return;

@@ -6,6 +6,7 @@ Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
 import datetime
 import glob
+import json
 import os
 import pathlib
 import re
@@ -134,13 +135,15 @@ def usage_faults_of(recipe, build, program):
 
 
 def bench_faults(recipe, build):
-    """The bench with every numeric option at its lowest value: its checks hold and it prints a table; and with spoiled
-    values it fails and prints none."""
+    """The bench with every numeric option at its lowest value: as records, its checks hold and it has a table; and with
+    spoiled values it fails and prints none."""
     program = recipe.bench
     ranges = re.findall(OPTION_RANGE, run(recipe.command(build, program, ["--help"])).text, re.S)
     smallest = [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
-    right = run(recipe.command(build, program, smallest), limit=100)
-    if right.code != 0 or not check_lines(right.text, "ok") or "median" not in right.text:
+    right = run(recipe.command(build, program, [*smallest, "--json"]), limit=100)
+    records = [json.loads(line) for line in right.lines if line.startswith("{")]
+    checks = [record["holds"] for record in records if "check" in record]
+    if right.code != 0 or not checks or not all(checks) or not any("table" in record for record in records):
         yield f"{program} {' '.join(smallest)}: exit code {right.code}\n{right.text}"
     spoiled = run(recipe.command(build, program, smallest), limit=100, spoilt=True)
     if spoiled.code != 1 or check_lines(spoiled.text, "ok") or "median" in spoiled.text:

@@ -120,6 +120,13 @@ TEST(child_process, its_lines_and_its_end_are_seen) {
   EXPECT_THAT(child.lines(), ElementsAre("one", "two", "three", "four"));
 }
 
+TEST(child_process, says_its_lines_although_records_are_wanted) {
+  cookbook::want_json(true);
+  ChildProcess child([] { cookbook::println("one"); });
+  cookbook::want_json(false);
+  EXPECT_EQ(child.read_all(), "one\n");
+}
+
 TEST(child_process, has_standard_error_read_too_if_asked) {
   ChildProcess child([] { cookbook::print_error("wrong"); }, Output::piped_with_errors);
   EXPECT_THAT(child.read_line(), testing::EndsWith(": wrong"));

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "fuzz.hpp"
@@ -27,7 +28,7 @@ class LocalClient {
       if (failed != EADDRNOTAVAIL) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    require(failed == 0, "a client can connect");
+    require(failed == 0, ("a client can connect: " + std::generic_category().message(failed)).c_str());
   }
   ~LocalClient() { close(socket_); }
   LocalClient(const LocalClient&) = delete;

@@ -324,24 +324,32 @@ class Usage(Case):
 
 class Bench(Case):
     HELP = '[ "$1" = --help ] && { echo "  --size N=30   how many (20 to 40)"; echo "  --help"; exit 0; }\n' \
-           '[ "$1 $2" = "--size 20" ] || exit 2\n'
-    TABLE = 'echo "ok    sum: 1"; echo "Sum median lowest highest"; echo "read 1 GB/s"\n'
+           '[ "$1 $2" = "--size 20" ] || exit 2\n[ "$3$COOKBOOK_FAULT" ] || exit 2\n'
+    CHECK = 'echo \'{"check": "sum", "value": "1", "holds": true}\'\n'
+    TABLE = CHECK + 'echo \'{"table": "Sum", "row": "read", "median": 1}\'\n'
+    SPOILT = '[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\n'
 
     def faults(self, script):
         self.script(self.HELP + script, "recipe_bench")
         return list(generic.bench_faults(self.recipe, self.build))
 
     def test_right_at_its_smallest_size(self):
-        self.assertEqual(self.faults('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\n' + self.TABLE), [])
+        self.assertEqual(self.faults(self.SPOILT + self.TABLE), [])
 
     def test_no_table(self):
-        self.assertTrue(self.faults('[ "$COOKBOOK_FAULT" ] && { echo "FAIL  sum: 2"; exit 1; }\necho "ok    sum: 1"\n'))
+        self.assertTrue(self.faults(self.SPOILT + self.CHECK))
 
     def test_no_check(self):
-        self.assertTrue(self.faults('[ "$COOKBOOK_FAULT" ] && exit 1\necho "Sum median lowest highest"\n'))
+        self.assertTrue(self.faults(self.SPOILT + self.TABLE.replace(self.CHECK, "")))
+
+    def test_a_check_that_does_not_hold(self):
+        self.assertTrue(self.faults(self.SPOILT + self.TABLE.replace("true", "false")))
+
+    def test_no_records(self):
+        self.assertTrue(self.faults(self.SPOILT + 'echo "ok    sum: 1"; echo "Sum median lowest highest"\n'))
 
     def test_figures_of_a_wrong_result(self):
-        self.assertTrue(self.faults(self.TABLE + '[ "$COOKBOOK_FAULT" ] && exit 1\nexit 0\n'))
+        self.assertTrue(self.faults(self.SPOILT.replace("exit 1", "echo median; exit 1") + self.TABLE))
 
 
 class CompileLine(Case):
