@@ -9,6 +9,7 @@ The first mark names a table by its title, or several, separated by `|`; then ea
 column's head.
 """
 import json
+import math
 import re
 import textwrap
 
@@ -52,6 +53,13 @@ def number(value):
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def share(value):
+    """Two digits after the point, and of small shares two that count."""
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if value >= 0.1 or value <= 0 else f"{value:.{1 - math.floor(math.log10(value))}f}"
+
+
 def measured(record):
     return f"{number(record['median'])} ({number(record['lowest'])} to {number(record['highest'])})"
 
@@ -65,8 +73,7 @@ def rows_of(tables):
         names = dict.fromkeys(name for column in columns for name in column)
         return [[f"in {unit}", *tables], *([name, *(column.get(name, "-") for column in columns)] for name in names)]
     labels = list(dict.fromkeys(label for record in records for label in record["compared"]))
-    shares = [[f"{record['compared'][label]:.2f}" if record["compared"].get(label) is not None else "-"
-               for label in labels] for record in records]
+    shares = [[share(record["compared"].get(label)) for label in labels] for record in records]
     return [[first, unit, *labels], *([record["row"], measured(record), *row]
                                       for record, row in zip(records, shares, strict=True))]
 
