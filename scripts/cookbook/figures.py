@@ -69,19 +69,21 @@ def rows_of(tables):
     (first, records), *others = tables.items()
     unit = records[0]["unit"]
     if others:
-        columns = [{record["row"]: measured(record) for record in table} for table in tables.values()]
+        columns = [{record["row"].strip(): measured(record) for record in table} for table in tables.values()]
         names = dict.fromkeys(name for column in columns for name in column)
         return [[f"in {unit}", *tables], *([name, *(column.get(name, "-") for column in columns)] for name in names)]
     labels = list(dict.fromkeys(label for record in records for label in record["compared"]))
     shares = [[share(record["compared"].get(label)) for label in labels] for record in records]
-    return [[first, unit, *labels], *([record["row"], measured(record), *row]
+    return [[first, unit, *labels], *([record["row"].strip(), measured(record), *row]
                                       for record, row in zip(records, shares, strict=True))]
 
 
 def of_machine(machine, tables):
     """What stands above a machine's table, wrapped as mdformat does."""
-    record = next(iter(tables.values()))[0]
-    return textwrap.fill(f"{machine}; medians of {record['runs']} runs (lowest to highest); {record['date']}:",
+    records = [record for table in tables.values() for record in table]
+    runs = sorted({record["runs"] for record in records})
+    of_runs = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else runs[0]
+    return textwrap.fill(f"{machine}; medians of {of_runs} runs (lowest to highest); {records[0]['date']}:",
                          WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
