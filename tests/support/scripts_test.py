@@ -336,6 +336,11 @@ class Figures(Case):
                       "| ----- | ----------------------- | ------------ |\n"
                       "| a     | 1,234 (617 to 2,469)    | -            |\n"
                       "| b     | 0.123 (0.0617 to 0.247) | 10 (5 to 20) |\n", both)
+        few = {**self.record("few", "  c", 1, **{"vs a": 0.00123}), "runs": 3}
+        figures.keep(self.root, [self.record("few", "b", 1, **{"vs a": 0.1}), few], "2026-01-01")
+        made = figures.with_figures(page.format("few"), figures.kept(self.root), index.padded)
+        self.assertIn("medians of 3 to 9 runs", made)
+        self.assertIn("| b   | 1 (0.5 to 2) | 0.10   |\n| c   | 1 (0.5 to 2) | 0.0012 |\n", made)
         with self.assertRaisesRegex(Problem, "no table 'three'"):
             figures.with_figures(page.format("three"), figures.kept(self.root), index.padded)
 
