@@ -22,8 +22,9 @@ class LocalClient {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int failed = 0;
-    // A port that a connection has used is not given away again for a while, and a fuzzer makes thousands per second.
-    for (int tries = 0; tries < 100; ++tries) {
+    // A port that a connection has used is not given away again for up to a minute, and a fuzzer makes thousands a
+    // second.
+    for (int tries = 0; tries < 700; ++tries) {
       failed = connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
       if (failed != EADDRNOTAVAIL) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
