@@ -105,8 +105,8 @@ __global__ void multiply_columns(float2* a, const float2* b, int row, int first,
 
 /// The filter with the columns in strips. A transform of two dimensions is one of all rows and then one of all columns.
 /// Here a few columns are transformed, multiplied and transformed back before the next ones, so that they are still in
-/// the second-level cache each time. Strips take turns on two streams, so that one fills the pauses of the other. All
-/// of it is recorded as a graph, since these are many short kernels.
+/// the second-level cache each time. Strips take turns on three streams, so that each fills the pauses of the others.
+/// All of it is recorded as a graph, since these are many short kernels.
 class ByStrips {
  public:
   ByStrips(int n, int strips, float* in, float2* spectrum, const float2* response_spectrum, float* out) {
