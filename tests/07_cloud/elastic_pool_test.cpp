@@ -48,11 +48,11 @@ TEST(elastic_pool, is_the_same_in_every_run_and_another_one_with_another_seed) {
 }
 
 TEST(elastic_pool, without_a_public_cloud_nothing_leaves_and_with_one_nothing_leaves_a_large_private_cloud) {
-  EXPECT_EQ(run("elastic_pool", {"--public-limit", "0"}).captures("^there, (\\d+) of \\d+ jobs"),
+  EXPECT_EQ(run("elastic_pool", {"--public-limit", "0"}).captures("^in the last pool, (\\d+) of \\d+ jobs"),
             std::vector<std::string>{"0"});
-  EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures("^there, (\\d+) of \\d+ jobs"),
+  EXPECT_EQ(run("elastic_pool", {"--private-limit", "100"}).captures("^in the last pool, (\\d+) of \\d+ jobs"),
             std::vector<std::string>{"0"});
-  EXPECT_NE(run("elastic_pool").captures("^there, (\\d+) of \\d+ jobs"), std::vector<std::string>{"0"});
+  EXPECT_NE(run("elastic_pool").captures("^in the last pool, (\\d+) of \\d+ jobs"), std::vector<std::string>{"0"});
 }
 
 TEST(elastic_pool, without_jobs_a_fixed_pool_costs_all_the_time_and_an_elastic_one_nothing) {
