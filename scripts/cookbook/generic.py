@@ -25,7 +25,7 @@ from cookbook.recipe import PROGRAMS, find, head_field, read, recipes
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
-SHARE = 16  # of the recipes, one in so many has its compile lines tried on a day: to compile takes long
+SHARE = 32  # of the recipes, one in so many has its compile lines tried on a day: to compile takes long
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"

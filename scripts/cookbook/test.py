@@ -27,7 +27,7 @@ def parser():
     kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program is refused, its "
                        "repair accepted. Only a few are part of the other runs")
     result.add_argument("--compile-lines", action="store_true", help="try the compile lines of all recipes, as is done "
-                        "for those that are named. Otherwise a sixteenth of them is tried, a different one each day")
+                        "for those that are named. Otherwise one recipe in 32 is tried, others each day")
     result.add_argument("--repeat", metavar="N", help="run each test N times, or until it fails")
     result.add_names(lambda: recipe.names() + chapters(), nargs="*", metavar="RECIPE | CHAPTER")
     return result
