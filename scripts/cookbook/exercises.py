@@ -187,10 +187,22 @@ class Exercise:
                 found.append(match[0])
         return found
 
+    def results(self):
+        """What is const in the program and in the known solution, and compared where main() decides what the exit code
+        is: this is the result of the work, and stays. {name of the variable: statement}"""
+        if self.write or not self.solution_file.exists():
+            return {}
+        given = without_comments(self.texts()[self.main_file])
+        repaired = squeezed(self.edited(self.solution()["solution"])[self.main_file])
+        declared = {name: re.search(rf"\bconst\s+[\w:<>]+\s+{name}\s*=[^;]*;", given)
+                    for name in sorted(verdict_names(given, arguments=False))}
+        return {name: match[0] for name, match in declared.items() if match and keeps(repaired, match[0])}
+
     def marked(self):
         """What the learner gets, with a mark behind what must stay."""
         together = [text for one in self.again for text in one.get("replace", {})]
-        return {name: with_marks(text, self.kept(), together) for name, text in self.texts().items()}
+        pieces = [*self.kept(), *self.results().values()]
+        return {name: with_marks(text, pieces, together) for name, text in self.texts().items()}
 
     def cases(self, kind):
         """The further repairs that are right, or wrong: tables with why and edits."""
@@ -260,6 +272,10 @@ TOKEN = r"\w+|[^\w\s]"
 # A call that prints a text, up to the end of its format.
 PRINTING = re.compile(r'\b(?:std::(?:printf|puts|fputs)|(?:cookbook|fmt|std)::(?:println|print))\s*\(\s*'
                       r'"((?:\\.|[^"\\\n])*)"')
+# Where main() decides what the exit code is.
+VERDICT = re.compile(r"\bif\s*\(([^;{}]*)\)\s*(?:\{[^{}]*?)?(?:\breturn\s|\b_exit\b)|"
+                     r"\breturn\s+([^;{}]*?)\?\s*\w+\s*:\s*\w+\s*;|"
+                     r"\b_?exit\(([^;{}?]*)\?")
 BETWEEN = r"(?:\s|//[^\n]*\n|/\*.*?\*/)*"  # two words of a source: white space and comments
 MARK = "// stays"
 
@@ -272,6 +288,16 @@ def without_comments(text):
     text = COMMENT_OR_TEXT.sub(blank, text)
     left_out = re.compile(r"^[ \t]*#[ \t]*if[ \t]+(0|false)\b.*?^[ \t]*#[ \t]*endif\b", re.S | re.M)
     return left_out.sub(lambda match: re.sub(r"[^\n]", "", match[0]), text)
+
+
+def verdict_names(program, arguments=True):
+    """The variables by which main() decides what the exit code is, also those that it calls a function with."""
+    found = set()
+    for match in VERDICT.finditer(program[max(program.find("int main("), 0):]):
+        text = re.sub(r'"[^"]*"', "", next(filter(None, match.groups()), ""))
+        text = text if arguments else re.sub(r"\w\([^()]*\)", "", text)
+        found |= set(re.findall(r"(?<![\w:.>])([a-zA-Z_]\w*)\b(?!\s*(?:\(|::))", text))
+    return found - {"true", "false", "not", "and", "or"}
 
 
 def squeezed(text):

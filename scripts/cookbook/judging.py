@@ -245,18 +245,6 @@ HIDES = {
     r"#\s*pragma\s+(GCC\s+optimize|clang\s+optimize)|\boptnone\b|\boptimize\s*\(":
         "This changes how the program is compiled, and not what it does:",
 }
-VERDICT = re.compile(r"\bif\s*\(([^;{}]*)\)\s*(?:\{[^{}]*?)?(?:\breturn\s|\b_exit\b)|"
-                     r"\breturn\s+([^;{}]*?)\?\s*\w+\s*:\s*\w+\s*;|"
-                     r"\b_?exit\(([^;{}?]*)\?")
-
-
-def verdict_names(program):
-    """The variables by which main() decides what the exit code is."""
-    found = set()
-    for match in VERDICT.finditer(program[max(program.find("int main("), 0):]):
-        text = re.sub(r'"[^"]*"', "", next(filter(None, match.groups()), ""))
-        found |= set(re.findall(r"(?<![\w:.>])([a-zA-Z_]\w*)\b(?!\s*(?:\(|::))", text))
-    return found - {"true", "false", "not", "and", "or"}
 
 
 def checked_names(exercise, names):
@@ -272,7 +260,7 @@ def checked_names(exercise, names):
 def check_verdict(exercise, mine, original):
     """Refuses a program that sets what its check looks at to the wanted value before it looks."""
     known = exercises.squeezed(next(iter(exercise.edited(exercise.solution()["solution"]).values())))
-    verdicts = verdict_names(original)
+    verdicts, results = exercises.verdict_names(original), exercise.results()
     names = verdicts | checked_names(exercise, verdicts)
     constant = r"(?:true|false|[-+]?\d[\d']*\w*|\"[^\"]*\"|\{[\d\s]*\})"
     any_name = "|".join(sorted(names, key=len, reverse=True))
@@ -290,11 +278,8 @@ def check_verdict(exercise, mine, original):
             before = [one.strip() for one in theirs]
             raise Refused(f"The program gives {name} a value of its own choice, and its check looks at {name}:",
                           next((one.strip() for one in ours if one.strip() not in before), ours[-1].strip()))
-        # what is const there is the result of the work, and stays
-        declared = re.search(rf"\bconst\s+[\w:<>]+\s+{name}\s*=[^;]*;", original) if name in verdicts else None
-        if (declared and exercises.keeps(known, declared[0])
-                and not exercises.keeps(exercises.squeezed(mine), declared[0])):
-            raise Refused(f"The program's check looks at {name}, so this must stay:", declared[0])
+        if name in results and not exercises.keeps(exercises.squeezed(mine), results[name]):
+            raise Refused(f"The program's check looks at {name}, so this must stay:", results[name])
 
 
 def arguments_of(text, call):
@@ -672,7 +657,7 @@ def check_lines(exercise, job, expected):
     if not lines:
         return
     found = statements_executed(exercise, job[0].source.read_text(), lines, branches)
-    names = verdict_names(exercises.without_comments(exercise.texts()[exercise.main_file]))
+    names = exercises.verdict_names(exercises.without_comments(exercise.texts()[exercise.main_file]))
     for (number, part), (times, taken) in found.items():
         usual, usually_taken = expected.get((number, part), (0, []))
         statement = exercises.statements(exercise.kept()[number])[part].strip()

@@ -83,6 +83,12 @@ class Commands(Case):
         self.assertFalse(any("counter = seen + step" in line for line in marked))
         self.assertEqual(self.call("diff", NAME).stdout, "")
 
+    def test_the_result_that_the_check_looks_at_is_marked(self):
+        for name, line, marked in (("first_thread_detached", "const int printed = greetings;", True),
+                                   ("word_count_cut", "second = text.substr(half);", False)):  # main() calls with it
+            exercise = next(one for one in exercises.exercises() if one.name == name)
+            self.assertEqual(f"{line}  // stays" in exercise.marked()[exercise.main_file], marked, name)
+
     def test_a_damaged_list_of_what_is_done_is_named(self):
         for text in ("{", "[1]", '{"lock_race": 3}'):
             (self.folder / "progress.json").write_text(text)

@@ -76,6 +76,21 @@ void the_squarer_dies() {
   close(chain.results.reading);
 }
 
+/// The end of the squares does not depend on the sender.
+void the_squarer_dies_while_the_sender_is_stopped() {
+  const Squares chain = start(many);
+  expect_squares(chain, 3);
+  kill(chain.sender, SIGSTOP);
+  kill(chain.squarer, SIGKILL);
+  code_of(chain.squarer, "The squarer cannot be killed.");
+  for (long square = 0, more = true; more; more = read_number(chain.results, square)) {
+    expect(comes(chain), "The squarer is dead, and no end-of-file comes: the sender has a writing end of its pipe.");
+  }
+  kill(chain.sender, SIGKILL);
+  code_of(chain.sender, "The sender cannot be killed.");
+  close(chain.results.reading);
+}
+
 void nobody_reads_the_squares() {
   const Squares chain = start(many);
   expect_squares(chain, 3);
@@ -106,7 +121,8 @@ void a_writing_end_is_kept() {
   expect_squares(chain, 3);
   expect(!comes(chain, 50ms), "An end-of-file comes, although this process keeps a writing end.");
   kill(chain.squarer, SIGKILL);
-  code_of(chain.squarer, "The squarer cannot be killed.");
+  expect(code_of(chain.squarer, "The squarer cannot be killed.") == -SIGKILL,
+         "The squarer has ended, although this process is to keep a writing end of the first pipe.");
   code_of(chain.sender, "The sender does not end.");
   close(chain.results.reading);
 }
@@ -116,8 +132,9 @@ void a_writing_end_is_kept() {
 int main() {
   all_goes_well(5);
   all_goes_well(0);
-  all_goes_well(20'000);  // more than a pipe holds
+  all_goes_well(50'000);  // more than a pipe holds, and squares beyond the greatest int
   the_squarer_dies();
+  the_squarer_dies_while_the_sender_is_stopped();
   nobody_reads_the_squares();
   each_does_its_part(true);
   each_does_its_part(false);
