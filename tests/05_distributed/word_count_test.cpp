@@ -31,7 +31,8 @@ TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
   const TemporaryDirectory folder;
   const auto file = folder.path / "text";
   write(file, random_text(20'000'000, 300'000, 1));
-  const auto result = run_ranks(2, "word_count", {"--file", file, "--top", "1000000", "--page-mib", "1"});
+  const auto result =
+      run_ranks(2, "word_count", {"--file", file, "--top", "1000000", "--page-mib", "1"}, {.limit = 50s});
   ASSERT_EQ(result.exit_code, 0);
   EXPECT_TRUE(list_of(result) == counts_of_coreutils(folder, file));
   const auto memory = result.captures("^memory of the engine on rank 0: (\\d+) MB, written to files: [1-9]\\d* MB$");
