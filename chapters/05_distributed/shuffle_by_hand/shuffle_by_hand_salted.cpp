@@ -23,9 +23,7 @@ int main() {
   Counts owned;
   add_unpacked(owned, exchange(messages));
 
-  const auto words_here = static_cast<long>(owned.size());
-  long words = 0;
-  MPI_CHECK(MPI_Allreduce(&words_here, &words, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  const long words = mpi::sum_over_ranks(static_cast<long>(owned.size()));
   if (world.rank() == 0 && words > 100) cookbook::println("there are words with a count on more than one rank");
   if (world.rank() == 0 && words == 100) cookbook::println("each of the 100 words has its count on one rank");
   return words > 100 ? 1 : 0;

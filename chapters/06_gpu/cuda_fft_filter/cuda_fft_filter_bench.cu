@@ -99,8 +99,7 @@ __global__ void multiply_columns(float2* a, const float2* b, int row, int first,
   const unsigned column = blockIdx.x * blockDim.x + threadIdx.x;
   if (column >= static_cast<unsigned>(width)) return;
   const std::size_t i = std::size_t{blockIdx.y} * row + first + column;
-  const float2 x = a[i], y = __ldcs(b + i);  // b is not used again, so it leaves the cache first
-  a[i] = make_float2(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x);
+  a[i] = cuCmulf(a[i], __ldcs(b + i));  // b is not used again, so it leaves the cache first
 }
 
 /// The filter with the columns in strips. A transform of two dimensions is one of all rows and then one of all columns.
