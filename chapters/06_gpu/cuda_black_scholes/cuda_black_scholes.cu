@@ -2,8 +2,8 @@
 //
 // Prices ten million options, one thread per option. The formula needs three numbers of each option. Here they lie in
 // memory in four ways: as columns, three arrays of numbers; as an array of structs that hold these three numbers; and
-// as an array of larger structs, in which other fields come after them. The kernels compute the same. The program
-// prints how many options per second each of them prices, and compares every price with that of the processor.
+// as arrays of larger structs, of two sizes, in which other fields come after them. The kernels compute the same. The
+// program prints how many options per second each of them prices, and compares every price with that of the processor.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_black_scholes/cuda_black_scholes.cu common/cookbook/*.cpp -lfmt -o cuda_black_scholes
 // Run:     cuda_black_scholes [--options N] [--threads N]
