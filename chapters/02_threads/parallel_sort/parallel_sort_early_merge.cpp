@@ -1,8 +1,8 @@
 // Pitfall: the halves are merged before both are sorted
 //
 // A std::jthread waits for its thread in its destructor, so it seems that nothing can be forgotten. But the destructor
-// runs at the end of the block, and here the merge is inside the same block: it begins when this thread's half is
-// sorted, whether the other half is or not.
+// runs at the end of the block, and here the merge is inside the same block: it begins when this thread's part is
+// sorted, whether the other part is or not.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/parallel_sort/parallel_sort_early_merge.cpp -pthread -o parallel_sort_early_merge
 // Run:     parallel_sort_early_merge
