@@ -90,5 +90,6 @@ def main(arguments):
         fixed = []
     all_lines = args.compile_lines or args.names and not set(args.names) & set(chapters())
     environment = {"COOKBOOK_ALL_COMPILE_LINES": "1"} if all_lines else {}
-    return process.call([*fixed, "ctest", "--preset", args.preset, "--no-tests=error", "-j", str(os.cpu_count()), *kind,
-                         *repeat, *for_ctest], environment)
+    at_once = str(2 * os.cpu_count())  # most tests wait more than they calculate
+    return process.call([*fixed, "ctest", "--preset", args.preset, "--no-tests=error", "-j", at_once, *kind, *repeat,
+                         *for_ctest], environment)
