@@ -5,9 +5,12 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 #include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
@@ -35,6 +38,17 @@ TEST(kill_process, the_exit_codes_say_how_each_child_ended) {
     EXPECT_TRUE(result.has_line("ok    clean-ups: 1")) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
+}
+
+TEST(kill_process, a_child_that_handles_the_signal_ends_after_its_step_of_10_ms) {
+  double shortest = 1e9;
+  for (int attempt = 0; attempt < 50 && shortest > 30; ++attempt) {  // on a busy machine it may take longer
+    const auto result = run("kill_process", {"--grace-ms", "0"});
+    const auto took = result.captures("^handles SIGTERM +10000 ms +(\\d+\\.\\d) ms");
+    ASSERT_EQ(took.size(), 1U) << result.text();
+    shortest = std::min(shortest, std::stod(took[0]));
+  }
+  EXPECT_LE(shortest, 30);
 }
 
 TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {
@@ -88,6 +102,25 @@ TEST(kill_process_stop, returns_as_soon_as_the_child_has_ended_with_the_child_s_
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_EQ(stop(child, 60s), 5);
   EXPECT_LT(std::chrono::steady_clock::now() - asked, 50s);
+}
+
+TEST(kill_process_stop, asks_the_process_as_a_whole_so_that_any_of_its_threads_can_handle_the_signal) {
+  OneShotEvent begun;
+  const pid_t child = cookbook::start_child([&] {
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &asked, nullptr);  // the first thread, and those that it makes
+    std::thread handler([&] {
+      int signal = 0;
+      sigwait(&asked, &signal);
+      _exit(5);
+    });
+    begun.give();
+    handler.join();
+  });
+  begun.wait();
+  EXPECT_EQ(stop(child, 10s), 5);
 }
 
 TEST(kill_process_stop, goes_on_waiting_when_a_signal_interrupts_it) {

@@ -1,18 +1,123 @@
-// What the ranks find in their windows, for several numbers of ranks and tasks, and how a window reports an error.
+// What the ranks find in their windows, for several numbers of ranks and tasks, when they begin with their tasks, and
+// how a window reports an error.
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/mpi.hpp"
+#include "cookbook/options.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;                                  // the same for all processes of a machine
+std::vector<std::pair<Clock::time_point, Clock::time_point>> tasks_done;  // by this rank: when they began and ended
+
+/// Stands in the program's work_on() in place of the sleep.
+template <typename Duration>
+void sleep_and_note(Duration duration) {
+  const auto begin = Clock::now();
+  std::this_thread::sleep_for(duration);
+  tasks_done.emplace_back(begin, Clock::now());
+}
+
+}  // namespace
+
+#define main main_of_the_program  // it is run from inside, too
+#define sleep_for(duration) yield(), sleep_and_note(duration)
+#include "03_processes/mpi_one_sided/mpi_one_sided.cpp"
+#undef sleep_for
+#undef main
+
 #include "support/run.hpp"
+
+namespace {
+
+int late_rank = -1;            // does something else for a while, before it begins with its tasks
+Clock::time_point was_late{};  // until then
+std::size_t block = 0;         // so many tasks of this rank are those of its block
+struct {
+  double late, block_begins, block_ends, counter_begins;
+} of_all;  // in seconds: the latest of all ranks, the first begin, the last end, and the first begin again
+
+}  // namespace
+
+// MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Gatherv and so on.
+
+// By this call the ranks print what was put and got, and go on to their tasks.
+extern "C" int MPI_Gatherv(const void* sent, int count, MPI_Datatype type, void* received, const int* counts,
+                           const int* places, MPI_Datatype received_type, int root, MPI_Comm comm) {
+  const int error = PMPI_Gatherv(sent, count, type, received, counts, places, received_type, root, comm);
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (rank == std::exchange(late_rank, -1)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    was_late = Clock::now();
+  }
+  return error;
+}
+
+extern "C" int MPI_Finalize() {
+  const auto seconds = [](Clock::time_point time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  };
+  const double never = std::numeric_limits<double>::max();
+  double first[] = {never, never}, last[] = {0, seconds(was_late)};
+  for (std::size_t i = 0; i < tasks_done.size(); ++i) {
+    first[i >= block] = std::min(first[i >= block], seconds(tasks_done[i].first));
+    if (i < block) last[0] = std::max(last[0], seconds(tasks_done[i].second));
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, first, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, last, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  of_all = {last[1], first[0], last[0], first[1]};
+  return PMPI_Finalize();
+}
 
 namespace {
 
 using test_support::run_ranks;
 
 std::string text(int number) { return std::to_string(number); }
+
+/// Whether this process is one of those as which a test starts itself again; if not, it starts so many.
+bool is_rank(const std::string& test, int ranks) {
+  if (std::getenv("COOKBOOK_TEST_RANKS") != nullptr) return true;
+  const auto result = run_ranks(ranks, "mpi_one_sided_test", {"--gtest_filter=" + test},
+                                {.environment = {{"COOKBOOK_TEST_RANKS", text(ranks)}, {"GTEST_COLOR", "no"}}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), static_cast<std::size_t>(ranks)) << result.text();
+  return false;
+}
+
+TEST(mpi_one_sided_tasks, all_ranks_begin_together_in_blocks_and_again_by_the_counter) {
+  constexpr int ranks = 4, tasks = 64;
+  if (!is_rank("mpi_one_sided_tasks.*", ranks)) return;
+  late_rank = 2;
+  block = tasks / ranks;
+  std::string name = "mpi_one_sided";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  EXPECT_GT(of_all.late, 0);
+  EXPECT_GE(of_all.block_begins, of_all.late) << "none begins before all have come";
+  EXPECT_GE(of_all.counter_begins, of_all.block_ends);
+}
+
+TEST(mpi_one_sided_exactly_once, counts_neither_what_nobody_has_taken_nor_what_two_have_taken) {
+  if (!is_rank("mpi_one_sided_exactly_once.*", 3)) return;
+  const mpi::Environment world;
+  const int first = world.rank() == 0, last = world.rank() == 2;
+  EXPECT_EQ(exactly_once({first, last, 0, 1, first + last, 2 * first}), 2);
+  EXPECT_EQ(exactly_once({1}), 0);
+  EXPECT_EQ(exactly_once({0}), 0);
+}
 
 TEST(mpi_one_sided, windows_tasks_and_shared_memory_are_right_for_any_number_of_ranks) {
   struct Case {

@@ -1,9 +1,32 @@
-// What the ranks say about their places, for grids of several shapes, beside plain arithmetic.
+// What the ranks say about their places, for grids of several shapes, beside plain arithmetic, and what they free.
 
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/mpi_topology/mpi_topology.cpp"
+#undef main
+
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "support/run.hpp"
+
+namespace {
+
+int grids_made = 0, grids_freed = 0;  // by this rank
+
+}  // namespace
+
+// MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Comm_free and so on.
+extern "C" int MPI_Cart_create(MPI_Comm comm, int count, const int* sizes, const int* wraps, int reorder,
+                               MPI_Comm* grid) {
+  const int error = PMPI_Cart_create(comm, count, sizes, wraps, reorder, grid);
+  grids_made += *grid != MPI_COMM_NULL;
+  return error;
+}
+extern "C" int MPI_Comm_free(MPI_Comm* comm) {
+  ++grids_freed;
+  return PMPI_Comm_free(comm);
+}
 
 namespace {
 
@@ -78,6 +101,23 @@ TEST(mpi_topology, more_rows_than_ranks_are_refused_in_one_line) {
   const auto result = run("mpi_topology", {"--rows", "2"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_topology: --rows 2: there are only 1 ranks"));
+}
+
+/// This test starts itself again as three ranks, of which two have places in a grid.
+TEST(mpi_topology_communicators, are_freed_by_each_rank_that_has_a_place) {
+  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
+    const auto result = run_ranks(3, "mpi_topology_test", {"--gtest_filter=mpi_topology_communicators.*"},
+                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 3U) << result.text();
+    EXPECT_EQ(result.lines_with("has no place$").size(), 1U) << result.text();
+    return;
+  }
+  std::string arguments[] = {"mpi_topology", "--rows", "2"};
+  char* pointers[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
+  EXPECT_EQ(main_of_the_program(3, pointers), 0);
+  EXPECT_EQ(grids_freed, grids_made);
+  EXPECT_THAT(grids_made, testing::AnyOf(0, 2));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// The program's output, and named children from inside.
+// The program's output, its children and the names from inside.
 
-#include "03_processes/name_process/named_process.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/name_process/name_process.cpp"
+#undef main
 
 #include <array>
 #include <csignal>
@@ -109,6 +111,32 @@ TEST(name_process_start_named, a_child_that_is_ended_like_a_daemon_never_exits_b
   EXPECT_EQ(kill(child.id, SIGTERM), 0);
   EXPECT_EQ(cookbook::exit_code_of(child.id), -SIGTERM);
   EXPECT_EQ(*exited, 0);
+}
+
+TEST(name_process_child, its_names_are_read_when_it_has_told_them_and_it_waits_for_that) {
+  Child child;
+  const pid_t id = cookbook::start_child([&] {
+    usleep(200'000);
+    own_name = "late";
+    check(prctl(PR_SET_NAME, "late_in_proc"), "prctl");
+    child.work(std::chrono::milliseconds(1));
+  });
+  const Names names = child.print_names("a child that begins late", id);
+  EXPECT_EQ(names[0], "late");
+  EXPECT_EQ(names[1], "late_in_proc");
+  EXPECT_FALSE(names[2].empty()) << "it has not ended before";
+}
+
+TEST(name_process_child, tells_as_much_of_its_name_as_there_is_room_for) {
+  for (const std::size_t length : {62U, 63U, 64U, 65U, 200U}) {
+    Child child;
+    const std::string name(length, 'x');
+    const pid_t id = cookbook::start_child([&] {
+      own_name = name;
+      child.work(std::chrono::milliseconds(1));
+    });
+    EXPECT_EQ(child.print_names("a child with a long name", id)[0], name.substr(0, 63));
+  }
 }
 
 TEST(name_process_one_shot_event, says_whether_the_sign_has_come_or_will_not_come_any_more) {

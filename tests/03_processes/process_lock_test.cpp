@@ -1,4 +1,10 @@
-// The program's output, and the primitives of Boost.Interprocess that the page names.
+// The program's output, how it waits for its children, and the primitives of Boost.Interprocess that the page names.
+
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/process_lock/process_lock.cpp"
+#undef main
+
+#include <sys/wait.h>
 
 #include <atomic>
 #include <boost/interprocess/sync/interprocess_condition.hpp>
@@ -90,6 +96,19 @@ TEST(process_lock, killed_or_interrupted_it_leaves_nothing_behind) {
     EXPECT_EQ(result.exit_code, setting.kill_after_ms > 0 ? -9 : -2) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
+}
+
+TEST(process_lock_ends, those_that_sleep_for_ever_are_killed_and_joined_and_the_others_are_counted_by_their_ends) {
+  const Shared<Board> board;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) children.push_back(cookbook::start_child([] { pause(); }));
+  children.push_back(cookbook::start_child([] {}));
+  children.push_back(cookbook::start_child([] { raise(SIGKILL); }));
+  const Ends ends = ends_of(children, *board);
+  EXPECT_EQ(ends.asleep, 3);
+  EXPECT_EQ(ends.good, 1);
+  EXPECT_EQ(ends.aborted, 1);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 
 TEST(process_lock_primitives, a_recursive_lock_is_free_when_given_back_as_often_as_taken) {

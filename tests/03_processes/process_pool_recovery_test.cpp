@@ -2,7 +2,10 @@
 
 #include "03_processes/process_pool_recovery/recovering_pool.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -163,9 +166,10 @@ TEST_F(process_pool_recovery, a_death_is_noticed_although_a_process_that_the_tas
   }
 }
 
-TEST_F(process_pool_recovery, a_worker_that_closes_its_socket_is_replaced) {
+TEST_F(process_pool_recovery, a_worker_that_closes_its_socket_is_replaced_even_if_it_ignores_signals) {
   RecoveringPool pool(1, [](long x) {
     if (board->begun[x]++ == 0) {
+      for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
       for (int file = 3; file < 100; ++file) close(file);
       std::this_thread::sleep_for(20s);
     }
@@ -191,6 +195,32 @@ TEST_F(process_pool_recovery, no_descriptor_is_left_however_many_workers_have_di
     EXPECT_LE(open_files(), before + 4) << "a socket and a pidfd for each of two workers";
   }
   EXPECT_EQ(open_files(), before);
+}
+
+double processor_seconds() {
+  rusage used = {};
+  check(getrusage(RUSAGE_SELF, &used), "getrusage");
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+/// It would look again and again if it waited for something that is always there, such as the end of standard input.
+TEST_F(process_pool_recovery, sleeps_while_one_worker_has_work_and_another_has_died_and_is_not_needed) {
+  const int input = check(dup(STDIN_FILENO), "dup"), empty = check(open("/dev/null", O_RDONLY | O_CLOEXEC), "open");
+  check(dup2(empty, STDIN_FILENO), "dup2");
+  {
+    RecoveringPool pool(2, [](long x) {
+      if (x == 0) raise(SIGKILL);
+      std::this_thread::sleep_for(1s);
+      return x * x;
+    });
+    const double before = processor_seconds();
+    EXPECT_THROW(pool.map({1, 0}), std::runtime_error);
+    EXPECT_LT(processor_seconds() - before, 0.3);
+  }
+  check(dup2(input, STDIN_FILENO), "dup2");
+  close(input);
+  close(empty);
 }
 
 TEST_F(process_pool_recovery, no_worker_is_left_when_the_pool_is_destroyed) {

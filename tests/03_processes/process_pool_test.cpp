@@ -113,6 +113,29 @@ TEST(process_pool, results_are_in_order_though_later_tasks_end_earlier) {
   EXPECT_EQ(ProcessPool::chunk_size(1, 4), 1U);
 }
 
+std::atomic<bool>* last_has_begun = nullptr;  // in shared memory
+
+/// Waits for the last of the tasks, which has the argument -1, up to so many ms. Gives the process that does it.
+long process_that_waits(long ms) {
+  if (ms == -1) *last_has_begun = true;
+  for (long i = 0; i < ms && !*last_has_begun; ++i) usleep(1000);
+  return getpid();
+}
+
+TEST(process_pool, a_chunk_has_up_to_500_tasks_and_never_more) {
+  const Shared<std::atomic<bool>> shared(false);
+  last_has_begun = &*shared;
+  ProcessPool pool(2);
+  for (const std::size_t tasks : {500U, 501U}) {
+    *last_has_begun = false;
+    std::vector<long> arguments(tasks);
+    arguments.front() = tasks == 500 ? 200 : 20'000;  // in vain if the last one is in the same chunk
+    arguments.back() = -1;
+    const std::vector<long> workers = pool.map(process_that_waits, arguments, 1000);
+    EXPECT_EQ(std::count(workers.begin(), workers.end(), workers.front()), 500) << tasks;
+  }
+}
+
 TEST(process_pool, the_tasks_are_done_by_the_workers_and_by_nobody_else) {
   ProcessPool pool(4);
   const std::vector<long> ids = pool.map(process_of_it, numbers_up_to(100), 1);

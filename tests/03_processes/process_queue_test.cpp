@@ -72,6 +72,7 @@ TEST(process_queue, the_producer_puts_an_item_at_the_beginning_of_each_unit) {
     produce(*board, 3, unit);
     EXPECT_GE(Clock::now(), start + 3 * unit);
     EXPECT_EQ(board->queue.size(), 3U);
+    EXPECT_EQ(board->longest, 3U) << "it looks at the queue after each item";
     bool punctual = true;
     for (const int item : {0, 1, 2}) {
       EXPECT_GE(board->put[item], start + item * unit);
@@ -80,6 +81,17 @@ TEST(process_queue, the_producer_puts_an_item_at_the_beginning_of_each_unit) {
     if (punctual) return;
   }
   FAIL() << "an item was late in each of ten runs";
+}
+
+TEST(process_queue, the_longest_queue_stays_when_the_queue_is_shorter_again) {
+  const Shared<Board> board;
+  for (int item = 0; item < 5; ++item) board->queue.put(item);
+  produce(*board, 1, std::chrono::milliseconds(1));
+  EXPECT_EQ(board->longest, 6U);
+  for (int item = 0; item < 6; ++item) board->queue.get();
+  produce(*board, 2, std::chrono::milliseconds(1));
+  EXPECT_EQ(board->queue.size(), 2U);
+  EXPECT_EQ(board->longest, 6U);
 }
 
 TEST(process_queue_timing, the_queue_grows_with_one_consumer_and_with_two_and_not_with_three) {

@@ -72,6 +72,21 @@ TEST(process_synchronisation, its_check_sees_a_process_that_goes_on_before_the_o
   FAIL() << "none was seen to go on too early, in five runs";
 }
 
+TEST(process_synchronisation, its_check_looks_at_both_phases_and_at_both_processes) {
+  const Clock::time_point start;
+  for (int early = -1; early < 4; ++early) {  // nobody, or one process in one phase
+    const Shared<Board> board;
+    for (int self : {0, 1}) {
+      for (int phase : {0, 1}) {
+        const Clock::time_point all_here = start + (phase + 1) * 10ms;
+        const bool is_early = early == 2 * self + phase;
+        board->phases[self][phase] = {1, is_early ? all_here - 2ms : all_here, all_here - is_early * 1ms};
+      }
+    }
+    EXPECT_EQ(both_waited(*board), early == -1) << early;
+  }
+}
+
 TEST(process_synchronisation, any_length_of_a_phase_will_do) {
   for (const std::string unit : {"0", "1"}) {
     const auto result = run("process_synchronisation", {"--unit-ms", unit});

@@ -2,6 +2,8 @@
 
 #include "03_processes/robust_barrier/robust_barrier.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -129,6 +131,22 @@ TEST(robust_barrier, a_sleeper_that_is_killed_still_counts_and_is_missed_in_the_
   const pid_t next = start_sleeper(*barrier);
   EXPECT_FALSE(barrier->wait_for(1ms));
   EXPECT_EQ(cookbook::exit_code_of(next), 1);
+}
+
+TEST(robust_barrier_futex, a_wait_ends_quietly_if_the_number_has_changed_or_the_time_is_over) {
+  const FutexWord word = 7;
+  futex_wait(word, 6, 20s);
+  futex_wait(word, 7, 1ms);
+  futex_wait(word, 7, 0ms);
+}
+
+TEST(robust_barrier_futex, what_the_kernel_refuses_ends_the_program_with_a_message) {
+  void* const nothing = mmap(nullptr, sizeof(FutexWord), PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nothing, MAP_FAILED);
+  const FutexWord& word = *static_cast<FutexWord*>(nothing);
+  EXPECT_EXIT(futex_wait(word, 0, 1s), testing::ExitedWithCode(3), "futex in line [0-9]+: Bad address");
+  EXPECT_EXIT(futex_wake(word), testing::ExitedWithCode(3), "futex in line [0-9]+: Bad address");
+  munmap(nothing, sizeof(FutexWord));
 }
 
 }  // namespace

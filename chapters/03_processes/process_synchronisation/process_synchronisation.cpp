@@ -48,6 +48,16 @@ int work_in_phases(Board& board, int self, std::chrono::milliseconds unit, bool 
   return missed;
 }
 
+/// Whether in each phase neither of the two went on before both had come.
+bool both_waited(const Board& board) {
+  bool waited = true;
+  for (const int phase : {0, 1}) {
+    const Phase &one = board.phases[0][phase], &other = board.phases[1][phase];
+    waited = waited && std::min(one.went_on, other.went_on) >= std::max(one.came, other.came);
+  }
+  return waited;
+}
+
 /// Starts two processes, waits for both, and prints a line for each. Returns whether none went on before both had come.
 bool show(const char* title, const std::vector<const char*>& names, std::chrono::milliseconds unit, bool with_barrier) {
   const Shared<Board> board;
@@ -67,11 +77,7 @@ bool show(const char* title, const std::vector<const char*>& names, std::chrono:
     cookbook::println("{:<17} {}{:12.1f} ms{:8.1f} ms{:12.1f} ms{:8.1f} ms", self == 0 ? title : "", names[self],
                       ms(first.came), ms(first.went_on), ms(second.came), ms(second.went_on));
   }
-  for (const int phase : {0, 1}) {
-    const Phase &one = board->phases[0][phase], &other = board->phases[1][phase];
-    waited = waited && std::min(one.went_on, other.went_on) >= std::max(one.came, other.came);
-  }
-  return waited;
+  return waited && both_waited(*board);
 }
 
 }  // namespace
