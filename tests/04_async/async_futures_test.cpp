@@ -147,6 +147,20 @@ TEST(async_futures_future, a_coroutine_may_wait_for_one_whose_object_is_gone) {
   EXPECT_EQ(got.get(), "seven");
 }
 
+TEST(async_futures_future, a_coroutine_that_waits_for_one_that_is_done_goes_on_at_once) {
+  asio::io_context loop(1);
+  Future<std::string> done(loop);
+  done.set_result("seven");
+  std::string order;
+  const auto wait = [&]() -> asio::awaitable<void> {
+    asio::post(loop, [&] { order += "others "; });
+    order += co_await done.wait() + ' ';
+  };
+  asio::co_spawn(loop, wait(), asio::detached);
+  loop.run();
+  EXPECT_EQ(order, "seven others ");
+}
+
 /// How a coroutine ended that was cancelled: by operation_aborted, by another exception, or not at all.
 template <typename Result>
 std::string end_of_cancelled(asio::io_context& loop, asio::awaitable<Result> work) {

@@ -132,6 +132,19 @@ TEST(coroutine_state_machine_machine, two_machines_on_one_loop_take_turns) {
   EXPECT_EQ(time.now(), 3);
 }
 
+TEST(coroutine_state_machine_machine, the_bytes_in_use_are_those_of_small_and_of_large_pieces) {
+  const std::size_t at_first = bytes_in_use();
+  if (at_first == 0) GTEST_SKIP() << "a sanitizer has a malloc() of its own";
+  for (const std::size_t size :
+       {std::size_t{1'000}, std::size_t{100'000'000}}) {  // the system gives the second by mmap
+    const std::size_t before = bytes_in_use();
+    const std::vector<char> piece(size);
+    EXPECT_GE(bytes_in_use(), before + size);
+    EXPECT_LE(bytes_in_use(), before + size + 10'000);
+  }
+  EXPECT_LE(bytes_in_use(), at_first + 10'000);
+}
+
 TEST(coroutine_state_machine, two_machines_take_turns_in_real_time_and_on_the_virtual_clock) {
   for (const std::string second_ms : {"0", "1"}) {
     const auto result = run("coroutine_state_machine", {"--second-ms", second_ms, "--bits", "101", "--laps", "0"});

@@ -2,9 +2,14 @@
 
 #include "04_async/echo_server/echo.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -57,6 +62,42 @@ TEST(echo_server, every_form_answers_any_number_of_clients) {
     EXPECT_EQ(result.captures("^a thread per client +(\\d+) "), std::vector{std::to_string(clients + 1)});
     EXPECT_EQ(result.captures("^a coroutine per client +(\\d+) "), std::vector<std::string>{"1"}) << result.text();
   }
+}
+
+TEST(echo_server, each_client_pauses_for_a_millisecond_between_its_messages) {
+  const auto pauses = std::chrono::duration<double, std::milli>(10 * 1ms);  // of each client
+  double quickest = 1e9;
+  for (int attempt = 0; attempt < 5 && quickest > 900; ++attempt) {
+    const auto result = run("echo_server", {"--clients", "10", "--messages", "11"});
+    std::vector<double> ms;
+    for (const std::string& time : result.captures(" (\\d+\\.\\d) ms$")) ms.push_back(std::stod(time));
+    ASSERT_EQ(ms.size(), 3U) << result.text();
+    EXPECT_GE(ms[0], 10 * pauses.count()) << "one client after another: a hundred pauses\n" << result.text();
+    for (const double time : ms) EXPECT_GE(time, pauses.count()) << result.text();
+    quickest = std::min(quickest, ms[0]);
+  }
+  EXPECT_LT(quickest, 900) << "a pause with its message takes nine milliseconds";
+}
+
+TEST(echo_server, small_answers_are_sent_at_once) {
+  const Server server;
+  Client client(server.port);
+  ASSERT_TRUE(echoes(client, "hello"));  // so the server has its end of the connection
+  int ends = 0;
+  for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(descriptor.path().filename());
+    sockaddr_in own = {}, peer = {};
+    socklen_t own_size = sizeof own, peer_size = sizeof peer;
+    if (getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 || own.sin_family != AF_INET) continue;
+    if (ntohs(own.sin_port) != server.port) continue;
+    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) continue;  // it listens
+    int no_delay = 0;
+    socklen_t size = sizeof no_delay;
+    EXPECT_EQ(getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size), 0);
+    EXPECT_NE(no_delay, 0);
+    ++ends;
+  }
+  EXPECT_EQ(ends, 1);
 }
 
 TEST(echo_server, without_file_descriptors_it_fails_and_says_why) {

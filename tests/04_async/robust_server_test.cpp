@@ -55,7 +55,7 @@ TEST(robust_server, the_program_holds_whatever_the_options) {
     const auto result = run("robust_server", {"--max-clients", max_clients, "--timeout-ms", "100"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    clients that the full server serves: " + max_clients)) << result.text();
-    EXPECT_EQ(result.lines_with("^ok    ").size(), 6U) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    ").size(), 7U) << result.text();
     EXPECT_TRUE(result.has_line("stop    a new client: Connection refused")) << result.text();
     EXPECT_EQ(result.lines_with("^ +a client with answers under way: \\d+ KiB more, then End of file$").size(), 1U);
     EXPECT_TRUE(result.has_line("        an idle client: End of file")) << result.text();

@@ -79,8 +79,10 @@ TEST(task_pipeline_job, counts_the_pairs_that_are_out_of_order) {
 
 TEST(task_pipeline_job, knows_how_many_texts_are_in_flight) {
   Job job(5);
+  EXPECT_EQ(job.max_in_flight, 0);
   Text first, second;
   job.read(first);
+  EXPECT_EQ(job.max_in_flight, 1);
   job.read(second);
   EXPECT_EQ(job.in_flight, 2);
   job.write(first);

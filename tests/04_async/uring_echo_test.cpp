@@ -1,9 +1,14 @@
 // The program's output, and both servers as blocking clients see them.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -148,6 +153,25 @@ TEST(uring_echo_server, it_ends_with_its_last_client_though_one_more_has_come) {
     first.reset();
     server.running.join();
   });
+}
+
+TEST(uring_echo_ring, a_kernel_that_takes_nothing_any_more_is_an_error) {
+  SKIP_WITHOUT_IO_URING();
+  Ring ring;
+  EXPECT_NO_THROW(ring.submit(0));
+  int queue = -1;  // the descriptor of its queues
+  for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(descriptor.path(), gone) == "anon_inode:[io_uring]") {
+      queue = std::stoi(descriptor.path().filename());
+    }
+  }
+  ASSERT_GE(queue, 0);
+  const int other = open("/dev/null", O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(dup3(other, queue, O_CLOEXEC), queue);
+  close(other);
+  io_uring_prep_nop(ring.entry());
+  EXPECT_THROW(ring.submit(0), std::system_error);
 }
 
 TEST(uring_echo_server, a_system_that_accepts_nobody_is_an_error) {

@@ -18,6 +18,7 @@
 #include "celery/tasks.hpp"
 #include "cookbook/process.hpp"
 #include "support/eventually.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
 
@@ -207,6 +208,54 @@ TEST(celery_chain, a_task_for_later_keeps_no_other_waiting_and_a_time_limit_is_r
   for (int i = 0; i < 3; ++i) client.apply_async("app.add", {5, 5}, {}, {.countdown = 3600});
   EXPECT_EQ(outcome(client.delay("app.add", 1, 2)), "3");
   EXPECT_EQ(outcome(client.apply_async("app.add", {1, 2}, {}, {.time_limit = 1})), "NotImplementedError: time limits");
+}
+
+TEST(celery_chain, a_worker_takes_only_the_task_that_it_executes_and_leaves_the_next_one_to_others) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const auto work = [&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::ChainWorker(broker.url(), registry).run(1'000'000);
+  };
+  celery::Client client(broker.url());
+  client.delay("app.nap", 3600);
+  const celery::Client::Handle next = client.delay("app.add", 5, 5);
+  const cookbook::ChildProcess busy(work);
+  amqp::Connection watching(broker.url());
+  EXPECT_TRUE(eventually([&] { return watching.waiting("celery") < 2; }));
+  const cookbook::ChildProcess other(work);
+  EXPECT_EQ(outcome(next), "10");
+}
+
+TEST(celery_chain, a_chain_that_has_a_task_that_cannot_be_read_fails_before_its_first_task_is_executed) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const test_support::TemporaryDirectory folder;
+  celery::Registry registry;
+  registry.add("note", [&](const celery::Task&) -> celery::json::value {
+    return std::filesystem::create_directory(folder.path / "executed");
+  });
+  amqp::Connection posting(broker.url());
+  const std::string answers = posting.declare_queue("", {.exclusive = true});
+  posting.consume(answers, amqp::Acknowledgement::automatic);
+  celery::declare_task_queue(posting, "celery");
+  const cookbook::ChildProcess worker([&] { celery::ChainWorker(broker.url(), registry).run(1'000'000); });
+  const std::string right = R"({"task": "note", "options": {"task_id": "2"}})";
+  for (const auto& [last, error] :
+       {std::pair{"5", "DecodeError"},
+        {R"({"task": "note", "options": {"task_id": "3", "priority": 3}})", "NotImplementedError"}}) {
+    const object headers = {{"task", "note"}, {"id", "1"}};
+    const amqp::Message message = {.body = fmt::format(R"([[], {{}}, {{"chain": [{}, {}]}}])", last, right),
+                                   .reply_to = answers,
+                                   .correlation_id = "1",
+                                   .content_type = "application/json"};
+    celery::publish(posting, "", "celery", message, headers);
+    auto answer = posting.next(20s);
+    while (answer && answer->correlation_id != "1") answer = posting.next(20s);  // to the task that was to follow
+    ASSERT_TRUE(answer) << last;
+    EXPECT_EQ(celery::error_of(celery::read_result(*answer)).type, error) << last;
+    EXPECT_FALSE(std::filesystem::exists(folder.path / "executed")) << last;
+  }
 }
 
 TEST(celery_chain, survives_random_messages) {

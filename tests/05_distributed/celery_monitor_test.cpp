@@ -3,11 +3,17 @@
 //
 // A broker takes seconds to start, so all that needs one is looked at beside the same broker.
 
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <iterator>
 
+#include "05_distributed/celery_monitor/inspector.hpp"
 #include "broker.hpp"
 #include "celery/client.hpp"
 #include "celery/random_tasks.hpp"
@@ -17,6 +23,38 @@
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+
+namespace {
+
+bool skip_waits = false;                 // whoever waits for the broker gets nothing, at once,
+std::chrono::microseconds skipped = {};  // and the clock of this process goes on by so much
+
+}  // namespace
+
+// These stand before the libraries' own.
+extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  if (result == 0 && clock == CLOCK_MONOTONIC) {
+    const long ns = time->tv_nsec + skipped.count() % 1'000'000 * 1'000;
+    time->tv_sec += skipped.count() / 1'000'000 + ns / 1'000'000'000;
+    time->tv_nsec = ns % 1'000'000'000;
+  }
+  return result;
+}
+
+int amqp_simple_wait_frame_noblock(amqp_connection_state_t state, amqp_frame_t* frame, const timeval* timeout) {
+  if (skip_waits) {
+    skipped += std::chrono::seconds(timeout->tv_sec) + std::chrono::microseconds(timeout->tv_usec);
+    return AMQP_STATUS_TIMEOUT;
+  }
+  static const auto own =
+      reinterpret_cast<decltype(amqp_simple_wait_frame_noblock)*>(dlsym(RTLD_NEXT, "amqp_simple_wait_frame_noblock"));
+  return own(state, frame, timeout);
+}
+
+}  // extern "C"
 
 namespace {
 
@@ -422,6 +460,29 @@ TEST(celery_monitor, the_answers_have_what_flowers_page_of_a_worker_shows) {
             R"({"transport":"amqp","hostname":"127.0.0.1","port":1,"userid":"guest","virtual_host":"/","ssl":false})");
 }
 
+TEST(celery_monitor_inspector, waits_20_s_for_workers_that_are_silent_and_else_as_long_as_it_was_told) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  celery::Inspector inspector(broker.url(), 3s);
+  celery::Listener listener(broker.url());
+  const auto time_of = [](const std::function<void()>& question) {
+    const auto start = std::chrono::steady_clock::now();
+    skip_waits = true;
+    question();
+    skip_waits = false;
+    return std::chrono::steady_clock::now() - start;
+  };
+  const auto named = time_of([&] { EXPECT_THROW(inspector.ask("ping", {"nobody@here"}), amqp::Error); });
+  EXPECT_GE(named, 20s);
+  EXPECT_LT(named, 40s);
+  const auto event = time_of([&] { EXPECT_THROW(listener.wait_for("worker-online", "nobody@here"), amqp::Error); });
+  EXPECT_GE(event, 20s);
+  EXPECT_LT(event, 40s);
+  const auto all = time_of([&] { EXPECT_TRUE(inspector.ask("ping").empty()); });
+  EXPECT_GE(all, 3s);
+  EXPECT_LT(all, 19s);
+}
+
 TEST(celery_monitor, the_command_line_of_the_worker_is_checked) {
   const auto help = run("celery_monitor_start", {"--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -446,6 +507,20 @@ TEST(celery_monitor, the_command_line_of_the_worker_is_checked) {
     ASSERT_EQ(result.err.size(), 1U) << result.text();
     EXPECT_THAT(result.err[0], HasSubstr(wrong[0])) << result.text();
   }
+}
+
+TEST(celery_monitor, the_longest_names_are_taken) {
+  const std::string nobody = "amqp://guest@127.0.0.1:1//", queue(255, 'q'), worker(200, 'w');
+  for (const std::vector<std::string>& right :
+       std::vector<std::vector<std::string>>{{"--queues", "a," + queue}, {"--name", worker}}) {
+    std::vector<std::string> arguments = {"--broker", nobody};
+    arguments.insert(arguments.end(), right.begin(), right.end());
+    const auto result = run("celery_monitor_start", arguments);
+    EXPECT_EQ(result.exit_code, 3) << result.text();  // there is no broker
+    EXPECT_THAT(result.err, ElementsAre(HasSubstr("connect to"))) << result.text();
+  }
+  const auto longer = run("celery_monitor_start", {"--broker", nobody, "--name", worker + 'w'});
+  EXPECT_EQ(longer.exit_code, 2) << longer.text();
 }
 
 TEST(celery_monitor, survives_random_messages) {

@@ -280,6 +280,26 @@ TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
   EXPECT_EQ(leaving.wait(0ms), std::nullopt);
 }
 
+TEST(celery_pool, a_worker_that_is_to_stop_finishes_its_task_and_nobody_gets_that_again) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  cookbook::ChildProcess leaving([&] { work(broker, 1); });
+  celery::Client client(broker.url());
+  celery::Client::Handle runs = client.delay("app.nap", 0.5);
+  ASSERT_TRUE(eventually([&] { return runs.state() != "PENDING"; }));
+  leaving.send_signal(SIGTERM);
+  EXPECT_EQ(leaving.wait(), 0);
+  EXPECT_EQ(runs.state(), "SUCCESS");
+  // What comes back from a worker that has gone comes before what is posted later.
+  amqp::Connection watching(broker.url());
+  ASSERT_TRUE(eventually([&] { return watching.consumers("celery") == 0; }));
+  watching.consume("celery");
+  const celery::Client::Handle later = client.delay("app.add", 5, 5);
+  const auto next = watching.next(20s);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->correlation_id, later.id());
+}
+
 TEST(celery_pool, a_time_limit_is_kept_while_the_broker_confirms_nothing) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;

@@ -260,6 +260,23 @@ void what_is_no_task_is_kept_aside(const Broker& broker) {
   EXPECT_EQ(posting.waiting("celery"), 0U);
 }
 
+void sigterm_ends_a_worker_that_waits_for_tasks_soon(const Broker& broker) {
+  celery::Registry registry;
+  registry.add("t.add", {"x", "y"}, add);
+  celery::Client client(broker.url());
+  auto quickest = std::chrono::steady_clock::duration::max();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const pid_t worker = cookbook::start_child([&] { celery::work(broker.url(), registry); });
+    EXPECT_EQ(outcome(client.delay("t.add", 1, 1)), "2");
+    std::this_thread::sleep_for(50ms);  // now it has begun to wait for the next task
+    const auto start = std::chrono::steady_clock::now();
+    kill(worker, SIGTERM);
+    EXPECT_EQ(cookbook::exit_code_of(worker), 0);
+    quickest = std::min(quickest, std::chrono::steady_clock::now() - start);
+  }
+  EXPECT_LT(quickest, 600ms);
+}
+
 void a_client_in_python_gets_results_and_exceptions(const Broker& broker) {
   setenv("BROKER", broker.url().c_str(), 1);
   const char* const path = std::getenv("PYTHONPATH");  // may lead to another Celery than the system's
@@ -294,6 +311,7 @@ TEST(celery_worker, beside_one_broker) {
   nothing_is_acknowledged_before_its_result_is_confirmed(broker);
   a_worker_that_is_killed_loses_no_task(broker);
   what_is_no_task_is_kept_aside(broker);
+  sigterm_ends_a_worker_that_waits_for_tasks_soon(broker);
   if (!have_celery) GTEST_SKIP() << "install python3-celery";
   a_client_in_python_gets_results_and_exceptions(broker);
 }

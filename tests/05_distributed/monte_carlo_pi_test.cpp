@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -95,6 +97,37 @@ TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
 
 TEST(monte_carlo_pi, more_ranks_than_tasks_is_no_problem) {
   EXPECT_EQ(run_ranks(4, "monte_carlo_pi", {"--tasks", "1", "--points", "100000"}).exit_code, 0);
+}
+
+/// The seconds of processor time that each child of a process has used.
+std::vector<double> processor_seconds_of_children(pid_t parent) {
+  const std::string id = std::to_string(parent);
+  std::vector<double> seconds;
+  std::istringstream children(test_support::text_of("/proc/" + id + "/task/" + id + "/children"));
+  for (std::string child; children >> child;) {
+    const std::string stat = test_support::text_of("/proc/" + child + "/stat");
+    std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // from the third on
+    std::string word;
+    for (int field = 3; field < 14; ++field) fields >> word;
+    double user = 0, system = 0;
+    fields >> user >> system;
+    seconds.push_back((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  }
+  return seconds;
+}
+
+TEST(monte_carlo_pi, while_one_process_counts_the_other_ranks_sleep) {
+  test_support::Process program("/usr/bin/mpirun",
+                                {"--quiet", "--allow-run-as-root", "--oversubscribe", "-n", "2",
+                                 test_support::bin() + "/monte_carlo_pi", "--points", "5000000"},
+                                {.environment = {{"OMPI_MCA_odls_base_sigkill_timeout", "0"}, {"EVENT_NOEPOLL", "1"}}});
+  program.read_until(" 50000000 ");  // now rank 0 counts 5,000,000,000 points, again and again
+  const auto before = processor_seconds_of_children(program.pid());
+  std::this_thread::sleep_for(1s);
+  const auto after = processor_seconds_of_children(program.pid());
+  ASSERT_EQ(before.size(), 2U);
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_LT(std::min(after[0] - before[0], after[1] - before[1]), 0.15);
 }
 
 TEST(monte_carlo_pi, a_rank_that_is_killed_ends_the_job_with_a_message) {

@@ -1,7 +1,10 @@
 // The program's output beside coreutils, and the parts of a shuffle from inside.
 
+#include <malloc.h>
+
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,6 +86,25 @@ TEST(shuffle_by_hand_pack, is_undone_by_add_unpacked_which_adds) {
 TEST(shuffle_by_hand_exchange, refuses_a_size_that_is_no_int) {
   EXPECT_EQ(size_for_mpi(2'147'483'647), 2'147'483'647);
   EXPECT_THROW(size_for_mpi(2'147'483'648), std::length_error);
+}
+
+TEST(shuffle_by_hand_word_table, stores_words_of_up_to_15_letters_in_itself) {
+  const auto words_of_length = [](std::size_t length) {
+    Lines words;
+    for (int i = 0; i < 512; ++i) {  // for half of the places that the table begins with
+      const std::string word = std::to_string(i);
+      words.push_back(word + std::string(length - word.size(), 'x') + std::string(16, ' '));
+    }
+    return words;
+  };
+  const Lines short_words = words_of_length(15), long_words = words_of_length(16);
+  WordTable table;
+  const std::size_t before = mallinfo2().uordblks;  // bytes that malloc() has given away
+  if (before == 0) GTEST_SKIP() << "a sanitizer has a malloc() of its own";
+  for (const std::string& word : short_words) table.add(std::string_view(word).substr(0, 15));
+  EXPECT_EQ(mallinfo2().uordblks, before);
+  for (const std::string& word : long_words) table.add(std::string_view(word).substr(0, 16));
+  EXPECT_GT(mallinfo2().uordblks, before);
 }
 
 TEST(shuffle_by_hand_word_table, counts_more_words_than_it_had_room_for_long_ones_too) {

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   const std::vector<int> sizes = {10, size, letters};  // rows and columns of a block
 
   std::vector<std::vector<int>> in_order;  // the cells, as one thread fills them
-  int different = 0;
+  int same = 0;
   const auto row = [&](const std::string& form, auto fill) {
     std::string line = fmt::format("{:<28}", form);
     for (const int block : sizes) {
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
         fill(table, block);
         best = std::min(best, watch.seconds());
         if (in_order.empty()) in_order = table.cells;
-        different += table.cells != in_order;
+        same += table.cells == in_order;
       }
       line += fmt::format("{:9.2f} ms", best * 1e3);
     }
@@ -122,6 +122,6 @@ int main(int argc, char** argv) {
 
   cookbook::println("{} of {} letters in common", in_order.back().back(), letters);
   cookbook::Checks checks;
-  checks.equal("tables that differ from that of one thread", different, 0);
+  checks.equal("tables that are equal to that of one thread", same, 36);  // 4 forms, 3 sizes, 3 runs
   return checks.exit_code();
 }

@@ -36,7 +36,6 @@ double divide(double x, double y) {
 /// Prints the first message that waits in the queue celery, and leaves it there.
 void show_message(const std::string& url) {
   amqp::Connection connection(url);
-  connection.prefetch(1);
   connection.consume("celery");
   const auto message = connection.next(std::chrono::seconds(20));
   if (!message) throw amqp::Error("there is no message");

@@ -56,7 +56,8 @@ inline void handle(amqp::Connection& broker, const Registry& registry, const amq
   }
 }
 
-/// Works until SIGTERM comes. Throws amqp::Error if there is no broker, or no longer.
+/// Works until SIGTERM comes, for which it looks ten times per second while it has no task. Throws amqp::Error if there
+/// is no broker, or no longer.
 inline void work(const std::string& url, const Registry& registry, const std::string& queue = "celery",
                  std::uint16_t prefetch = 4) {
   using namespace std::chrono_literals;
