@@ -1,6 +1,6 @@
-"""The generic tests of a recipe: page, answers, fault, usage, compile_line, bench, gtest, and those of a pitfall:
-symptom, exercise. Besides, exercises (the definitions of all exercises fit the programs) and checks (no check is unable
-to fail).
+"""The generic tests of a recipe: page, answers, fault, usage, launches, compile_line, bench, gtest, and those of a
+pitfall: symptom, exercise. Besides, exercises (the definitions of all exercises fit the programs) and checks (no check
+is unable to fail).
 
 Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
@@ -17,7 +17,7 @@ import tempfile
 import zlib
 
 import cookbook
-from cookbook import process
+from cookbook import process, skips
 from cookbook.answers import answers_faults
 from cookbook.command import Parser
 from cookbook.page import check_faults, page_faults, pattern_of, transcripts, translated
@@ -33,10 +33,14 @@ os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 os.environ["COOKBOOK_ROUNDS"] = "1"
 
 
-def run(command, limit=process.LIMIT, until_asleep=0, spoilt=False):
-    """Runs a program of the recipe, with spoilt values if wanted. Ends the test if the program skips itself."""
+def run(recipe, command, limit=process.LIMIT, until_asleep=0, spoilt=False):
+    """Runs a program of the recipe, with spoilt values if wanted. Ends the test if the program skips itself with a good
+    reason; a ValueError without one."""
     environment = {"COOKBOOK_FAULT": "1"} if spoilt else {}
-    return process.skip_if_skipped(process.run(command, limit, environment, until_asleep=until_asleep))
+    done = process.run(command, limit, environment, until_asleep=until_asleep)
+    if done.code == cookbook.SKIPPED and (fault := skips.skip_fault(recipe, done.text)):
+        raise ValueError(f"{fault}\n{done.text}")
+    return process.skip_if_skipped(done)
 
 
 def check_lines(text, word):
@@ -60,12 +64,12 @@ def bare_transcripts(recipe, build, program=None):
 
 def fault_faults(recipe, build):
     """A recipe whose values are spoiled must fail every check that it passes otherwise."""
-    spoiled = run(recipe.command(build), spoilt=True)
+    spoiled = run(recipe, recipe.command(build), spoilt=True)
     # The test of the page has run the program and holds its transcript to be true, so it need not run once more. Where
     # a device may be missing, a spoiled check on the host is a failure although the recipe as such is skipped.
     text = None if may_be_skipped(recipe) else next((text for _, text in bare_transcripts(recipe, build)), None)
     if text is None:
-        right = run(recipe.command(build))
+        right = run(recipe, recipe.command(build))
         if right.code != 0:
             yield f"unspoiled: exit code {right.code}\n{right.text}"
         text = right.text
@@ -82,11 +86,22 @@ def fault_faults(recipe, build):
 OPTION_RANGE = r"--([\w-]+) (?:N|X)\b.*?\(([-\d.e+]+) to\s+([-\d.e+]+)\)"
 
 
+def smallest_arguments(recipe, build, program=None):
+    """Every numeric option of a program at its lowest value."""
+    ranges = re.findall(OPTION_RANGE, run(recipe, recipe.command(build, program, ["--help"])).text, re.S)
+    return [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
+
+
 def usage_faults(recipe, build):
     """Help works; an unknown option, and each numeric option below, above, far above its range and with a word for a
     value, is refused with exit code 2 and one line that names what is wrong. All of this for the bench, too. With
-    seven threads wanted, the program has so many at a time."""
+    seven threads wanted, the program has so many at a time. If it needs CUDA, and no device is to be seen, it is
+    skipped."""
     yield from thread_faults(recipe, build)
+    if "cuda" in recipe.needs:
+        done = process.run(recipe.command(build), process.LIMIT, {"CUDA_VISIBLE_DEVICES": ""})
+        if done.code != cookbook.SKIPPED or "skipped, no CUDA device: " not in done.text:
+            yield f"without a device: exit code {done.code}, expected {cookbook.SKIPPED}\n{done.text}"
     for program in [None] + [recipe.bench] * (recipe.bench != "" and (build / "bin" / recipe.bench).exists()):
         yield from usage_faults_of(recipe, build, program)
 
@@ -138,16 +153,65 @@ def bench_faults(recipe, build):
     """The bench with every numeric option at its lowest value: as records, its checks hold and it has a table; and with
     spoiled values it fails and prints none."""
     program = recipe.bench
-    ranges = re.findall(OPTION_RANGE, run(recipe.command(build, program, ["--help"])).text, re.S)
-    smallest = [word for name, lowest, _ in ranges for word in (f"--{name}", lowest)]
-    right = run(recipe.command(build, program, [*smallest, "--json"]), limit=100)
+    smallest = smallest_arguments(recipe, build, program)
+    right = run(recipe, recipe.command(build, program, [*smallest, "--json"]), limit=100)
     records = [json.loads(line) for line in right.lines if line.startswith("{")]
     checks = [record["holds"] for record in records if "check" in record]
     if right.code != 0 or not checks or not all(checks) or not any("table" in record for record in records):
         yield f"{program} {' '.join(smallest)}: exit code {right.code}\n{right.text}"
-    spoiled = run(recipe.command(build, program, smallest), limit=100, spoilt=True)
+    spoiled = run(recipe, recipe.command(build, program, smallest), limit=100, spoilt=True)
     if spoiled.code != 1 or check_lines(spoiled.text, "ok") or "median" in spoiled.text:
         yield f"{program}, spoiled: exit code {spoiled.code}\n{spoiled.text}"
+
+
+# cuda_errors: refusals are its subject. debug_gpu: it runs others, under NVIDIA's tools.
+WITH_REFUSALS_OF_THEIR_OWN = ("cuda_errors", "debug_gpu")
+LARGE_ENOUGH = {"--count": "100", "--workers": "2"}
+# They have no results of a kernel, or the device itself compares them.
+NO_RESULTS_ON_THE_HOST = ("cuda_devices", "cuda_clusters", "cuda_memory_pool")
+
+
+def launch_faults(recipe, build):
+    """Where kernels are launched but not run, each kernel of the program's file is launched, and its checks fail. At
+    each place where one is launched: if the device refuses, the program asks for the error before it does anything else
+    with CUDA, and ends with a message, or tells it among its results. No device is needed: those of
+    tests/support/cuda_without_device.cpp are not there. Everything is as small as the options allow, but large enough
+    that all has to be done, and that no result is right by chance."""
+    if recipe.name in WITH_REFUSALS_OF_THEIR_OWN:
+        return
+    library = build / "lib" / "libcuda_without_device.so"
+    arguments = smallest_arguments(recipe, build)
+    for i, name in enumerate(arguments[:-1]):
+        if name in LARGE_ENOUGH:
+            arguments[i + 1] = max(arguments[i + 1], LARGE_ENOUGH[name], key=float)
+
+    def refused(number):
+        """What the program does, and is recorded, if the launch at this place is refused; 0: none is."""
+        with tempfile.TemporaryDirectory() as scratch:
+            record = pathlib.Path(scratch) / "record"
+            done = process.run(recipe.command(build, arguments=arguments), process.LIMIT,
+                               {"LD_PRELOAD": str(library), "COOKBOOK_CUDA_RECORD": str(record),
+                                "COOKBOOK_CUDA_REFUSED": str(number), "COOKBOOK_FEW_RUNS": "1"})
+            return done, record.read_text() if record.exists() else ""
+
+    done, record = refused(0)
+    places = {int(number) for number in re.findall(r"^place (\d+)", record, re.M)}
+    text = recipe.source(recipe.name).read_text()
+    if not places and "<<<" in text:
+        yield f"it launches nothing\n{done.text}"
+    not_launched = re.findall(r"^not launched (.*)", record, re.M)
+    for kernel in re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(", text):
+        if any(f"{len(kernel)}{kernel}" in mangled for mangled in not_launched):
+            yield f"the kernel {kernel} is never launched\n{done.text}"
+    if places and recipe.name not in NO_RESULTS_ON_THE_HOST and (done.code != 1 or not check_lines(done.text, "FAIL")):
+        yield f"no kernel is run: exit code {done.code}, expected 1\n{done.text}"
+    for number in sorted(places):
+        done, record = refused(number)
+        if "not asked" in record:
+            yield f"launch {number} of {len(places)} is refused, and the program does not ask at once\n{done.text}"
+        elif done.code in (0, cookbook.SKIPPED) or done.timed_out or \
+                not re.search("too many resources requested for launch|: refused$", done.text, re.M):
+            yield f"launch {number} of {len(places)} is refused: exit code {done.code}\n{done.text}"
 
 
 def compile_line_faults(recipe, build):
@@ -228,7 +292,7 @@ def symptom_faults(recipe, build, pitfall, sanitizer):
                 return
     result = None
     for limit in (2, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
-        result = run(recipe.command(build, pitfall), limit=limit, until_asleep=0.5 if hangs else 0)
+        result = run(recipe, recipe.command(build, pitfall), limit=limit, until_asleep=0.5 if hangs else 0)
         if hangs and result.timed_out and result.text:
             return
         if not hangs and not result.timed_out and text[1] in result.text and \
@@ -302,6 +366,7 @@ def faults(kind, name, build, sanitizer, chosen):
         recipe = find(name, listed)
     return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: answers_faults(recipe, build),
             "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
+            "launches": lambda: launch_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),
             "gtest": lambda: gtest_faults(recipe, build, chosen), "exercise": lambda: exercise_faults(name, build),
             "symptom": lambda: symptom_faults(recipe, build, name, sanitizer)}[kind]()
@@ -309,8 +374,8 @@ def faults(kind, name, build, sanitizer, chosen):
 
 def parser():
     result = Parser("cookbook check", __doc__)
-    result.add_argument("kind", choices=["page", "answers", "fault", "usage", "compile_line", "bench", "gtest",
-                                         "symptom", "exercise", "exercises", "checks"])
+    result.add_argument("kind", choices=["page", "answers", "fault", "usage", "launches", "compile_line", "bench",
+                                         "gtest", "symptom", "exercise", "exercises", "checks"])
     result.add_argument("name", nargs="?", default="", help="the recipe, or the pitfall")
     result.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=cookbook.ROOT / "build")
     result.add_argument("--sanitizer", default="", help="with which the build was made")

@@ -7,7 +7,7 @@ import re
 import shlex
 
 import cookbook
-from cookbook import process, recipe
+from cookbook import process, recipe, skips
 from cookbook.recipe import Recipe
 
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|"
@@ -200,7 +200,9 @@ def page_faults(one, build, sanitizer=""):
                            if line.startswith("FAIL  ") and line not in expected]
         # no device here: the transcript is true on a machine that has one
         if result.code == cookbook.SKIPPED != wanted:
-            continue
+            if not (fault := skips.skip_fault(one, result.text)):
+                continue
+            faults = [fault]
         for fault in faults:
             yield f"$ {command}: {fault}"
         if faults and mutated:

@@ -1,8 +1,11 @@
 // The programs seen from outside.
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -56,6 +59,15 @@ TEST(cuda_cooperative_groups, blocks_that_do_not_run_keep_the_others_waiting) {
   const auto given_up = result.captures("^([0-9]+) blocks have given up, [0-9]+ values are wrong$");
   ASSERT_EQ(given_up.size(), 1U) << result.text();
   EXPECT_GT(std::stoi(given_up[0]), 0) << result.text();
+}
+
+TEST(cuda_cooperative_groups, each_thread_of_a_block_of_1024_has_16_values) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_cooperative_groups", {"--blocks", "3"});
+  // No kernel is run, so every value is wrong.
+  EXPECT_TRUE(
+      result.has_line(fmt::format("FAIL  values that are not right after two launches: {}, expected 0", 3 * 1024 * 16)))
+      << result.text();
 }
 
 TEST(cuda_cooperative_groups, is_clean_under_compute_sanitizer) {

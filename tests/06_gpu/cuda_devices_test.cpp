@@ -5,10 +5,12 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -106,6 +108,18 @@ TEST(cuda_devices, reports_every_device_once) {
   }
   EXPECT_TRUE(result.has_line("ok    error for a device number that is too large: cudaErrorInvalidDevice"))
       << result.text();
+}
+
+TEST(cuda_devices, reports_what_each_device_says_of_itself) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_devices", {}, {{"COOKBOOK_CUDA_DEVICES", "2"}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  for (const std::string line :
+       {"Compute Capability: 9.0", "Total Memory: 67108864 KB", "Threads: 2 multiprocessors x 2048 = 4096 held at once",
+        "Arithmetic: 2 multiprocessors x 128 cores x 2 x 1500 MHz = 0.8 TFLOP/s",
+        "Bandwidth: 4096 bits / 8 x 2 x 2500 MHz = 2560 GB/s"}) {
+    EXPECT_EQ(std::count(result.out.begin(), result.out.end(), line), 2) << line << '\n' << result.text();
+  }
 }
 
 TEST(cuda_devices, structure_and_single_attributes_give_the_same_compute_capability) {

@@ -7,6 +7,7 @@
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_matrix_product/book_matrices.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -155,6 +156,13 @@ TEST(cuda_matrix_product_timing, columns_belong_to_x) {
 
 TEST(cuda_matrix_product, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean("cuda_matrix_product", {{"--width", "33"}, {"--width", "32"}});
+}
+
+TEST(cuda_matrix_product, an_element_that_no_thread_writes_is_equal_to_nothing) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_matrix_product", {"--width", "2"});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_EQ(result.captures("([0-9]+) elements differ$"), std::vector<std::string>(4, "4")) << result.text();
 }
 
 }  // namespace

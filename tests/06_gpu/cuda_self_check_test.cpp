@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -123,6 +124,22 @@ TEST(cuda_self_check, the_summary_agrees_with_the_list_and_the_exit_code_with_th
   EXPECT_EQ(result.exit_code == 0, result.has_line("PASSED")) << result.text();
   EXPECT_TRUE(result.has_line("ok    devices that run a kernel: " + found[0])) << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+TEST(cuda_self_check, each_device_is_blamed_for_its_own_error_alone) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const std::string library = "nvrtc";
+  const auto problems = [&](const std::map<std::string, std::string>& settings) {
+    const auto result = cuda_test::run_without_device("cuda_self_check", {"--libraries", library}, settings).result;
+    EXPECT_EQ(result.exit_code, 1) << result.text();
+    EXPECT_TRUE(result.has_line("FAILED")) << result.text();
+    return result.captures("^ +device #\\d+: .* PCI bus \\d+ device \\d+, (.*)$");
+  };
+  // No kernel is run, so nobody writes the result.
+  EXPECT_EQ(problems({{"COOKBOOK_CUDA_DEVICES", "3"}, {"COOKBOOK_CUDA_FULL", "1"}}),
+            (std::vector<std::string>{"wrong result", "out of memory", "wrong result"}));
+  EXPECT_EQ(problems({{"COOKBOOK_CUDA_REFUSED", "1"}}),
+            std::vector<std::string>{"too many resources requested for launch"});
 }
 
 TEST(cuda_self_check, is_clean_under_compute_sanitizer) { cuda_test::expect_clean("cuda_self_check", {{}}); }

@@ -6,6 +6,7 @@
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_vectorize/vectorize.cuh"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -93,6 +94,14 @@ TEST(cuda_vectorize_timing, the_gpu_loses_for_a_sum_and_wins_for_many_terms) {
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   EXPECT_GT(time_of(result, "a \\+ b +Target::gpu"), time_of(result, "a \\+ b +thrust::transform, no copies"));
   EXPECT_LT(time_of(result, "300 terms +Target::gpu"), time_of(result, "300 terms +a loop, one core"));
+}
+
+TEST(cuda_vectorize, a_chunk_is_no_larger_than_the_arrays) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_vectorize", {"--count", "1000", "--terms", "3"},
+                                                              {{"COOKBOOK_CUDA_MEMORY", "1000000"}});
+  EXPECT_EQ(result.exit_code, 1) << result.text();  // the results are wrong, since no kernel is run
+  EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
 TEST(cuda_vectorize, is_clean_under_compute_sanitizer) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -62,6 +63,18 @@ TEST(cuda_warp_divergence, the_pitfall_counts_half) {
 
 TEST(cuda_warp_divergence, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean("cuda_warp_divergence", {{"--steps", "200"}}, {"memcheck"});
+}
+
+TEST(cuda_warp_divergence, each_figure_is_the_best_of_ten_launches) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_warp_divergence");
+  int launches = 0, times = 0, place = 0;
+  std::istringstream lines(record);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::sscanf(line.c_str(), "place %d was reached %d times", &place, &times) == 2) launches += times;
+  }
+  // One way, and twice 1, 2, 4 ... 32 ways; and the warps of a block with three dimensions.
+  EXPECT_EQ(launches, 10 * (1 + 2 * 6) + 1) << record << result.text();
 }
 
 }  // namespace

@@ -43,9 +43,24 @@ TEST(opencl_two_devices, both_parts_are_started_before_one_is_fetched) {
   constexpr std::size_t elements = 1'000, share = 300;
   NotedWorker first(*device, elements, 3), second(*device, elements, 3);
   std::vector<float> values(elements, -1);
+  NotedWorker::asked.clear();
   run_both(first, second, share, values);
   EXPECT_THAT(NotedWorker::asked, testing::ElementsAre("start 300 from 0", "start 700 from 300", "fetch", "fetch"));
   for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(values[i], element_on_host(i, elements, 3)) << i;
+}
+
+TEST(opencl_two_devices, a_device_whose_part_is_empty_is_asked_nothing) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  constexpr std::size_t elements = 1'000;
+  NotedWorker first(*device, elements, 3), second(*device, elements, 3);
+  for (const std::size_t share : {elements, std::size_t{0}}) {
+    std::vector<float> values(elements, -1);
+    NotedWorker::asked.clear();
+    run_both(first, second, share, values);
+    EXPECT_THAT(NotedWorker::asked, testing::ElementsAre("start 1000 from 0", "fetch")) << share;
+    for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(values[i], element_on_host(i, elements, 3)) << i;
+  }
 }
 
 TEST(opencl_two_devices_share_of_first, is_in_proportion_to_the_speeds) {

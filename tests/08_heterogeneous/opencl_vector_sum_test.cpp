@@ -222,4 +222,35 @@ TEST(opencl_vector_sum, is_clean_under_oclgrind) {
   }
 }
 
+// Some devices run whole groups alone, so there may be more work-items than elements.
+TEST(opencl_vector_sum_bench, work_items_without_elements_write_nothing) {
+  const std::string kernels = opencl::read_kernels(
+      opencl::beside(__FILE__, "../../chapters/08_heterogeneous/opencl_vector_sum/vector_sum_bench.cl"));
+  constexpr std::size_t fours = 5, allocated = 4 * 16;
+  Vector a(allocated), b(allocated, 1000);
+  std::iota(a.begin(), a.end(), 1);
+  for (const cl::Device& device : opencl::devices()) {
+    const cl::Context context = CL_CHECK(cl::Context(device));
+    const cl::CommandQueue queue = opencl::profiling_queue(context, device);
+    const cl::Program program = opencl::build(context, kernels);
+    const auto buffer_of = [&](Vector& numbers) {
+      return CL_CHECK(cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, numbers.size() * sizeof numbers[0],
+                                 numbers.data()));
+    };
+    for (const std::string name : {"copy_four", "vector_sum_four"}) {
+      Vector result(allocated, -1), expected = result;
+      for (std::size_t i = 0; i < 4 * fours; ++i) expected[i] = a[i] + (name == "copy_four" ? 0 : b[i]);
+      const cl::Buffer device_a = buffer_of(a), device_b = buffer_of(b), device_result = buffer_of(result);
+      cl::Kernel kernel = CL_CHECK(cl::Kernel(program, name.c_str()));
+      CL_CHECK(kernel.setArg(0, device_a));
+      CL_CHECK(kernel.setArg(1, device_b));
+      CL_CHECK(kernel.setArg(2, device_result));
+      CL_CHECK(kernel.setArg(3, static_cast<cl_uint>(fours)));
+      CL_CHECK(queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(allocated / 4), cl::NullRange));
+      CL_CHECK(queue.enqueueReadBuffer(device_result, CL_TRUE, 0, allocated * sizeof result[0], result.data()));
+      EXPECT_EQ(result, expected) << name << " on " << opencl::name_of(device);
+    }
+  }
+}
+
 }  // namespace

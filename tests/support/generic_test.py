@@ -13,7 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import cookbook  # noqa: E402
-from cookbook import generic, page, process, recipe  # noqa: E402
+from cookbook import generic, page, process, recipe, skips  # noqa: E402
 
 SOURCE = """\
 // A recipe
@@ -121,6 +121,25 @@ class Page(Case):
         self.program("skipped, no device\n", exit_code=77)
         self.assertEqual(self.page_faults(), [])
         self.assertTrue(self.page_faults("return x + x;", "return 2 * x;"))
+
+    def test_a_recipe_that_skips_itself_has_to_say_why(self):
+        self.program("started by process 4711\n", exit_code=77)
+        self.assertTrue(self.page_faults())
+
+    def test_a_device_that_is_there_is_no_reason_to_skip(self):
+        self.recipe.needs = ["cuda"]
+        for said, devices, faults in (("no CUDA device: no NVIDIA driver is installed", [], 0),
+                                      ("no CUDA device: no CUDA-capable device is detected", [(9, 0)], 1),
+                                      ("no CUDA device: CUDA driver version is insufficient", [(9, 0)], 0),
+                                      ("it takes 2 devices", [(9, 0)], 0),
+                                      ("clusters need a device of compute capability 9.0 or newer", [(8, 6)], 0),
+                                      ("clusters need a device of compute capability 9.0 or newer", [(9, 0)], 1)):
+            self.program(f"recipe: skipped, {said}\n", exit_code=77)
+            with mock.patch.object(skips, "cuda_devices", return_value=devices):
+                self.assertEqual(len(self.page_faults()), faults, said)
+                if faults:
+                    with self.assertRaises(ValueError):
+                        generic.run(self.recipe, self.recipe.command(self.build))
 
     def test_missing_line(self):
         self.assertTrue(self.page_faults("ok    files: 3\n", ""))
@@ -307,6 +326,14 @@ class Usage(Case):
     def test_message_without_the_range(self):
         self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: wrong" >&2; exit 2\n'))
 
+    def test_without_a_device_it_is_skipped(self):
+        self.recipe.needs = ["cuda"]
+        right = self.HELP + '[ "$1" ] && { echo "$1 $2: allowed: 1 to 10" >&2; exit 2; }\n' \
+            '[ "${CUDA_VISIBLE_DEVICES-0}" ] && exit 0\n'
+        self.assertEqual(self.faults(right + 'echo "skipped, no CUDA device: none"; exit 77\n'), [])
+        self.assertTrue(self.faults(right + "exit 77\n"))
+        self.assertTrue(self.faults(right + 'echo "no CUDA-capable device is detected"; exit 3\n'))
+
     def test_threads_that_are_not_there(self):
         (self.build / "lib").mkdir()
         (self.build / "lib" / "libexercise_interposer.so").touch()
@@ -320,6 +347,49 @@ class Usage(Case):
 
     def test_more_than_one_line(self):
         self.assertTrue(self.faults(self.HELP + 'echo "$1 $2: allowed: 1 to 10"; echo more; exit 2\n'))
+
+
+class Launches(Case):
+    """The program launches at two places. What the library would record, it writes itself."""
+    HELP = '[ "$1" = --help ] && { echo "  --count N=300   how many (0 to 400)"; exit 0; }\n' \
+           '[ "$*" = "--count 100" ] || exit 2\n'
+    WRONG = 'echo "FAIL  sum: 0"; exit 1\n'
+    RECORD = 'printf "place 2 was reached 1 times\\nplace 1 was reached 10 times\\n" >>"$COOKBOOK_CUDA_RECORD"\n'
+    REFUSED = '[ "$COOKBOOK_CUDA_REFUSED" -gt 0 ] && { echo "a: too many resources requested for launch"; exit 3; }\n'
+
+    def faults(self, script, source="kernel<<<1, 1>>>();\n"):
+        self.write(source, PAGE)
+        self.script(self.HELP + script)
+        return list(generic.launch_faults(self.recipe, self.build))
+
+    def test_right(self):
+        self.assertEqual(self.faults(self.RECORD + self.REFUSED + self.WRONG), [])
+
+    def test_told_among_the_results(self):
+        told = '[ "$COOKBOOK_CUDA_REFUSED" = 2 ] && { echo "33 x 33 threads: refused"; exit 1; }\n'
+        self.assertEqual(self.faults(self.RECORD + told + self.REFUSED + self.WRONG), [])
+
+    def test_one_place_that_nobody_asks_about(self):
+        unasked = f'[ "$COOKBOOK_CUDA_REFUSED" = 2 ] && {{ {self.WRONG.strip()}; }}\n'
+        self.assertEqual(len(self.faults(self.RECORD + unasked + self.REFUSED + self.WRONG)), 1)
+
+    def test_asked_too_late(self):
+        late = '[ "$COOKBOOK_CUDA_REFUSED" = 1 ] && echo "not asked" >>"$COOKBOOK_CUDA_RECORD"\n'
+        self.assertEqual(len(self.faults(self.RECORD + late + self.REFUSED + self.WRONG)), 1)
+
+    def test_right_results_without_a_kernel(self):
+        self.assertEqual(len(self.faults(self.RECORD + self.REFUSED + 'echo "ok    sum: 3"\n')), 1)
+
+    def test_a_kernel_that_is_not_launched(self):
+        script = 'echo "not launched _Z%sv" >>"$COOKBOOK_CUDA_RECORD"\n' + self.RECORD + self.REFUSED + self.WRONG
+        source = "__global__ void kernel(int i) {}\nkernel<<<1, 1>>>(1);\n"
+        self.assertEqual(self.faults(script.replace("%s", "N3cub5otherE"), source), [])
+        self.assertEqual(len(self.faults(script.replace("%s", "6kernel"), source)), 1)
+
+    def test_nothing_is_launched(self):
+        self.assertEqual(len(self.faults(self.WRONG)), 1)
+        self.assertEqual(len(self.faults("exit 77\n")), 1)
+        self.assertEqual(self.faults(self.WRONG, "cublasDgemm(a, b, c);\n"), [])
 
 
 class Bench(Case):

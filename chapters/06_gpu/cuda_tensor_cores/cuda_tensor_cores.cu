@@ -90,9 +90,15 @@ int main(int argc, char** argv) {
   };
   const Way ways[] = {
       {"float, one thread per element",
-       [&] { float_product<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(a.data(), b.data(), c.data(), n); }},
+       [&] {
+         float_product<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(a.data(), b.data(), c.data(), n);
+         CUDA_CHECK(cudaGetLastError());
+       }},
       {"bfloat16, one warp per tile",
-       [&] { tensor_product<<<dim3(n / side, n / side), 32>>>(short_a.data(), short_b.data(), c.data(), n); }},
+       [&] {
+         tensor_product<<<dim3(n / side, n / side), 32>>>(short_a.data(), short_b.data(), c.data(), n);
+         CUDA_CHECK(cudaGetLastError());
+       }},
       {"bfloat16, tiles in shared memory",
        [&] { wmma_tiles::start_product(short_a.data(), short_b.data(), c.data(), n); }},
       {"cuBLAS, float", [&] { by_cublas(CUBLAS_COMPUTE_32F); }},
@@ -104,7 +110,6 @@ int main(int argc, char** argv) {
     fill_both(false);
     c.poison();
     const double tflops = reference::tflops(n, way.run);
-    CUDA_CHECK(cudaGetLastError());
     cookbook::println("{:<34}{:6.1f} TFLOP/s, error {:7.5f} %", way.name, tflops, 100 * error(c, n, false));
     if (way.name.find("bfloat16") != std::string::npos) inexact_sums += !(error(c, n, true) < 1e-4);
 
@@ -112,7 +117,6 @@ int main(int argc, char** argv) {
     cublas.multiply(a.data(), b.data(), expected.data(), n, n, CUDA_R_32F);
     c.poison();
     way.run();
-    CUDA_CHECK(cudaGetLastError());
     inexact += reference::far_apart(c, expected, 0) > 0;
   }
   cookbook::Checks checks;

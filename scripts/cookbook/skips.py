@@ -1,0 +1,43 @@
+"""Whether a program that is skipped (exit code 77) says why, and whether that is true."""
+import ctypes
+import functools
+import re
+
+CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
+
+
+@functools.cache
+def cuda_devices():
+    """The compute capabilities of CUDA's devices, as its driver tells them; none without a driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return []
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return []
+    found = []
+    for device in range(count.value):
+        major, minor = ctypes.c_int(0), ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(major), CAPABILITY_MAJOR, device)
+        driver.cuDeviceGetAttribute(ctypes.byref(minor), CAPABILITY_MINOR, device)
+        found.append((major.value, minor.value))
+    return found
+
+
+def skip_fault(one, text):
+    """What is wrong with it that a program of the recipe has skipped itself, having printed this; None if nothing is.
+    With a device, it may still need a newer driver, more devices, or one that can do more."""
+    reasons = re.findall(r"\bskipped[,:] (.+)", text)
+    if not reasons:
+        return "it is skipped and does not say why"
+    if "cuda" not in one.needs:
+        return None
+    for reason in reasons:
+        devices = cuda_devices()
+        if "no CUDA device" in reason and "insufficient" not in reason and devices:
+            return f"it is skipped for want of a CUDA device, and the driver has {len(devices)}"
+        wanted = re.search(r"compute capability (\d+)\.(\d+) or newer", reason)
+        if wanted and devices and min(devices) >= (int(wanted[1]), int(wanted[2])):
+            return f"it is skipped, and every device has a compute capability that would do: {reason}"
+    return None
