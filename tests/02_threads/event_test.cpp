@@ -1,4 +1,4 @@
-// The program's output, and Event from inside.
+// The program's output, its count of signals, and Event from inside.
 
 #include "02_threads/event/event_class.hpp"
 
@@ -10,6 +10,36 @@
 #include <stop_token>
 #include <thread>
 #include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+
+namespace noted {
+
+using namespace std;
+
+inline std::atomic<int> increments = 0;
+
+/// In place of std::atomic: counts how often 1 is added to one.
+template <typename T>
+class atomic : public std::atomic<T> {
+ public:
+  atomic(T value) : std::atomic<T>(value) {}
+  using std::atomic<T>::operator=;
+  T operator++() {
+    ++increments;
+    return std::atomic<T>::operator++();
+  }
+};
+
+}  // namespace noted
+
+#define std noted
+#define main main_of_the_program  // to call its functions
+#include "02_threads/event/event.cpp"
+#undef main
+#undef std
 
 #include "support/run.hpp"
 
@@ -72,6 +102,16 @@ TEST(event, a_receiver_that_waits_gets_every_pulse_and_no_other) {
       ASSERT_LE(percent, 100) << result.text();
     }
     EXPECT_EQ(percent, 100) << "never all of " << signals;
+  }
+}
+
+TEST(event, the_counter_is_increased_once_per_signal) {
+  for (const int signals : {1, 5, 100}) {
+    noted::increments = 0;
+    long sum = 0;
+    EXPECT_EQ(by_counter(signals, 0ms, 0ms, sum), signals);
+    EXPECT_EQ(noted::increments, signals);
+    EXPECT_EQ(sum, signals * (signals + 1L) / 2);
   }
 }
 
