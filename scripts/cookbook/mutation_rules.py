@@ -1,8 +1,8 @@
 """Mistakes by rule: changes of single lines that a tired programmer could make, for scripts/mutate --sample.
 
 A line of a lesson is changed by one rule at one place. Comments, includes and what stands in strings are left alone
-(but for addresses). tests/<chapter>/equivalent.toml names those that change no behaviour, with the reason; they are not
-drawn again:
+(but for addresses), and so is a 1000 that converts a unit. tests/<chapter>/equivalent.toml names those that change no
+behaviour, with the reason; they are not drawn again:
 
     [[lock]]
     file = "lock.cpp"
@@ -68,7 +68,10 @@ def one_less(match):
 
 DURATION = (r"(?:(?<=chrono::seconds\()|(?<=illiseconds\()|(?<=icroseconds\())[1-9]\d*(?=\))|"
             r"\b[1-9]\d*(?=(?:ms|us|ns|s)\b)")
-NUMBER = r"(?<!seconds\()(?<![\w.'<\[])(?:0|[1-9][\d']*)(?![\w.'>xX\]])"
+# 1000 and its powers that something other than a number is multiplied with or divided by: seconds become milliseconds,
+# and a thousandth of a measured time is nothing that could be noticed.
+UNIT = r"(?<=[A-Za-z_)\]] [*/] )1(?:'?000)+(?![\w.'])|1(?:'?000)+(?= \* [A-Za-z_(])"
+NUMBER = rf"(?!{UNIT})(?<!seconds\()(?<![\w.'<\[])(?:0|[1-9][\d']*)(?![\w.'>xX\]])"
 TURNED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 CONDITION = r"\bif \((?!const |auto )(?=.*\))(.*?)\)(?= [\w{*+(-]|$)(?! -? ?\d)"
 SIGNALS = {"SIGTERM": "SIGINT", "SIGINT": "SIGTERM", "SIGKILL": "SIGTERM"}

@@ -116,7 +116,13 @@ TEST(first_process_caller, goes_on_if_there_is_no_such_program) {
   EXPECT_EQ(result.captures("^caller \\d+: (.*)$"),
             (std::vector<std::string>{"Process calling", "cannot run no_such_program: No such file or directory",
                                       "Good Bye!!"}));
-  EXPECT_EQ(run("first_process_caller").exit_code, 2);
+}
+
+TEST(first_process_caller, says_how_to_call_it_if_no_program_is_named) {
+  const auto result = run("first_process_caller");
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("usage: first_process_caller PROGRAM [ARGUMENT...]")) << result.text();
+  EXPECT_THAT(result.out, testing::IsEmpty());
 }
 
 TEST(first_process_callee, runs_alone_as_well) {

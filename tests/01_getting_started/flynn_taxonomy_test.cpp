@@ -56,6 +56,20 @@ TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
   }
 }
 
+TEST(flynn_taxonomy, no_way_reads_what_stands_behind_the_numbers) {
+  const std::vector<Number> longer = random_row(5'000);
+  for (const std::size_t size : {1'995U, 1'996U, 1'997U, 1'998U, 1'999U, 2'000U}) {
+    const Numbers row = Numbers(longer).first(size);
+    const Sums expected = plain_sums(row);
+    EXPECT_EQ(sisd(row), expected) << size;
+    EXPECT_EQ(simd(row), expected) << size;
+    for (const std::size_t piece : {1U, 2U, 3U, 5U, 1'000U, 1'998U}) {
+      EXPECT_EQ(misd(row, piece), expected) << size << ", piece " << piece;
+      EXPECT_EQ(mimd(row, piece, 2), expected) << size << ", piece " << piece;
+    }
+  }
+}
+
 TEST(flynn_taxonomy, no_thread_of_mimd_overwrites_what_another_one_has_added) {
   // 90,000 additions to three sums. It takes two to the same sum at the same time to lose one, hence the repetition.
   const std::vector<Number> row = random_row(300'000);

@@ -1,4 +1,37 @@
-// The program's output, and the helper that starts threads together.
+// The program's output, how its messages are received, and the helper that starts threads together.
+
+#include "run_concurrently.hpp"
+
+namespace {
+
+std::atomic<bool> sending = false, receiver_waits = false, received_too_early = false;
+
+/// Notes whether a thread would go on before the sender has begun.
+template <typename Condition>
+void noted_spin_until(Condition condition) {
+  if (!sending && condition()) received_too_early = true;
+  receiver_waits = true;
+  spin_until(condition);
+}
+
+/// In place of run_concurrently(): the sender, task(0), begins when the receiver, task(1), waits.
+template <typename Task>
+void receiver_first(int, Task task) {
+  std::jthread receiver([&] { task(1); });
+  while (!receiver_waits) std::this_thread::yield();
+  sending = true;
+  task(0);
+}
+
+}  // namespace
+
+#define main main_of_the_program  // to call its functions
+#define run_concurrently receiver_first
+#define spin_until noted_spin_until
+#include "02_threads/atomics/atomics.cpp"
+#undef spin_until
+#undef run_concurrently
+#undef main
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +41,6 @@
 #include <thread>
 #include <vector>
 
-#include "run_concurrently.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -24,6 +56,13 @@ TEST(atomics, holds_for_any_number_of_rounds) {
     EXPECT_TRUE(result.has_line("ok    release and acquire: every message arrived as it was sent: yes"));
     EXPECT_TRUE(result.has_line("ok    sequential consistency: rounds in which both threads got the old value: 0"));
   }
+}
+
+TEST(atomics, no_message_is_read_before_it_is_written) {
+  const std::vector<Message> received = pass_messages(1'000);
+  EXPECT_FALSE(received_too_early);
+  ASSERT_EQ(received.size(), 1'000U);
+  for (int i = 0; i < 1'000; ++i) EXPECT_EQ(received[i], message_of(i)) << i;
 }
 
 #ifndef __SANITIZE_THREAD__  // it keeps the processor from what this test looks for

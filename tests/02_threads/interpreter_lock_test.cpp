@@ -1,13 +1,55 @@
-// The program's output, and InterpreterLock from inside. Nothing here depends on how fast anything is: the times at
-// which the lock changes hands are handed to checkpoint().
+// The program's output, its waits, and InterpreterLock from inside. Nothing here depends on how fast anything is: the
+// times at which the lock changes hands are handed to checkpoint().
 
 #include "02_threads/interpreter_lock/interpreter_lock.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+namespace {
+
+/// Notes when it was asked for first, and how often it was given up for how long.
+class NotedLock : public InterpreterLock {
+ public:
+  void lock() {
+    std::this_thread::sleep_for(delay);
+    if (of_another != nullptr) after_another = after_another.value_or(of_another->was_locked.load());
+    InterpreterLock::lock();
+    was_locked = true;
+  }
+
+  template <typename Call>
+  void allow_threads(Call call) {
+    ++calls;
+    InterpreterLock::allow_threads([&] {
+      const auto begin = Clock::now();
+      call();
+      shortest_call = std::min(shortest_call, Clock::now() - begin);
+    });
+  }
+
+  std::chrono::milliseconds delay{0};   ///< before the lock is taken
+  NotedLock* of_another = nullptr;      ///< if there is one, it is noted whether that one had been locked before
+  std::optional<bool> after_another{};  ///< nothing if this one was never locked
+  std::atomic<bool> was_locked = false;
+  int calls = 0;
+  Clock::duration shortest_call = Clock::duration::max();
+};
+
+}  // namespace
+
+#define main main_of_the_program  // to call its functions
+#define InterpreterLock NotedLock
+#include "02_threads/interpreter_lock/interpreter_lock.cpp"
+#undef InterpreterLock
+#undef main
+
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -55,6 +97,23 @@ TEST(interpreter_lock, waiting_takes_as_long_as_the_server_does_and_in_turn_if_t
   // Each reply waits until the other thread has had its 5 ms; half of them, if that one was interrupted now and then
   // before it asked for its next turn.
   EXPECT_GE(times("10 waits of 1 ms, another computes").first, 25);
+}
+
+TEST(interpreter_lock, ten_replies_of_a_millisecond_are_waited_for_while_another_thread_computes) {
+  auto shortest = InterpreterLock::Clock::duration::max();
+  for (int round = 0; round < 5; ++round) {
+    NotedLock mine, of_the_other;
+    of_the_other.delay = 20ms;
+    mine.of_another = &of_the_other;
+    const double ms = ten_replies(mine, of_the_other);
+    EXPECT_EQ(mine.after_another, true) << "the waits began before the other thread";
+    EXPECT_EQ(mine.calls, 10);
+    EXPECT_EQ(of_the_other.calls, 0);
+    EXPECT_GE(mine.shortest_call, 1ms);
+    EXPECT_GE(ms, 10);
+    shortest = std::min(shortest, mine.shortest_call);
+  }
+  EXPECT_LT(shortest, 10ms);  // the shortest of fifty
 }
 
 TEST(interpreter_lock_class, threads_get_it_in_the_order_in_which_they_ask) {

@@ -11,9 +11,41 @@ struct OneNanosecond {
 
 }  // namespace cookbook
 
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "02_threads/memory_bandwidth/streams.hpp"
+#include "cookbook/affinity.hpp"
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+
+namespace {
+
+/// A call of sum() by the program: in how many places, by how many threads.
+struct Sum {
+  std::size_t places;
+  int threads;
+  bool operator==(const Sum&) const = default;
+};
+std::vector<Sum> sums_made;
+
+template <std::size_t places>
+Number noted_sum(std::span<const Number> numbers, int threads) {
+  sums_made.push_back({places, threads});
+  return sum<places>(numbers, threads);
+}
+
+}  // namespace
+
 #define main main_of_the_program  // the program is run from inside, too
 #define Stopwatch OneNanosecond
+#define sum noted_sum
 #include "02_threads/memory_bandwidth/memory_bandwidth.cpp"
+#undef sum
 #undef Stopwatch
 #undef main
 
@@ -52,12 +84,27 @@ TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
   }
 }
 
-TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
-  std::string name = "memory_bandwidth", option = "--numbers", size = "3001";
-  char* arguments[] = {name.data(), option.data(), size.data(), nullptr};
+/// What the program prints if it is run in this process.
+std::string run_inside(std::vector<std::string> words) {
+  words.insert(words.begin(), "memory_bandwidth");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   testing::internal::CaptureStdout();
-  EXPECT_EQ(main_of_the_program(3, arguments), 0);
-  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(main_of_the_program(static_cast<int>(words.size()), arguments.data()), 0);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(memory_bandwidth, each_row_has_as_many_places_and_threads_as_it_says) {
+  sums_made.clear();
+  run_inside({"--numbers", "3001", "--threads", "3"});
+  std::vector<Sum> expected;
+  for (const Sum& row : {Sum{1, 1}, Sum{8, 1}, Sum{1, 3}, Sum{8, 3}}) expected.insert(expected.end(), 5, row);
+  EXPECT_EQ(sums_made, expected);
+}
+
+TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
+  const std::string text = run_inside({"--numbers", "3001"});
   EXPECT_THAT(text, testing::ContainsRegex("sum by one thread +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("sum by one thread, in eight places +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("sum by all threads +12004\\.0 GB/s\n"));

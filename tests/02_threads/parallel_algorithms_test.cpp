@@ -1,8 +1,35 @@
 // The program's output, for sizes around those at which the libraries begin to divide the work, its forms, and how it
 // compares them.
 
+#include "02_threads/parallel_algorithms/comparison.hpp"
+
+namespace {
+
+/// A row of the program: the job, and the addresses of its three forms.
+struct Row {
+  std::string_view job;
+  std::vector<void*> forms;
+  bool operator==(const Row&) const = default;
+};
+std::vector<Row> rows;
+
+template <typename... Form>
+Row row_of(std::string_view job, Form... forms) {
+  return {job, {reinterpret_cast<void*>(forms)...}};
+}
+
+template <typename Number, typename... Form>
+int noted_compare(std::string_view job, const std::vector<Number>& numbers, Form... forms) {
+  rows.push_back(row_of(job, forms...));
+  return compare(job, numbers, forms...);
+}
+
+}  // namespace
+
 #define main main_of_the_program  // its functions are tested from inside, too
+#define compare noted_compare
 #include "02_threads/parallel_algorithms/parallel_algorithms.cpp"
+#undef compare
 #undef main
 
 #include <tbb/task_arena.h>
@@ -37,6 +64,21 @@ TEST(parallel_algorithms, all_forms_agree_for_any_size_and_number_of_threads) {
         << result.text();
   }
 }
+
+#ifndef __SANITIZE_THREAD__
+TEST(parallel_algorithms, each_row_has_the_sequential_form_of_its_job_and_then_par_and_onetbb) {
+  std::string name = "parallel_algorithms", option = "--numbers", size = "1000";
+  char* arguments[] = {name.data(), option.data(), size.data(), nullptr};
+  rows.clear();
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(rows,
+            (std::vector<Row>{row_of("sum", sum, sum_par, sum_tbb),
+                              row_of("transform", transform, transform_par, transform_tbb),
+                              row_of("scan", scan, scan_par, scan_tbb), row_of("sort", sort, sort_par, sort_tbb)}));
+}
+#endif
 
 TEST(parallel_algorithms_benchmark, begins_after_the_pause_and_does_not_count_it) {
   using Clock = std::chrono::steady_clock;

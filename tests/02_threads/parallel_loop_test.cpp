@@ -1,5 +1,6 @@
 // The program's output, recomputed, and its functions from inside.
 
+#include <sched.h>
 #include <tbb/global_control.h>
 #include <unistd.h>
 
@@ -19,15 +20,27 @@ namespace {
 std::mutex noting;         // main takes it, too: ThreadSanitizer cannot see that OpenMP's threads are done with a loop
 std::map<int, int> calls;  // how often close_to() was called for each point
 std::set<pid_t> callers;   // the threads that have called it
+std::map<pid_t, std::set<int>> processors;  // on which each of them may run
 std::vector<pid_t> caller_of(2000);
 std::atomic<bool> hold_up = false;  // whether the call for point 0 waits until the others have done nearly all points
 std::atomic<bool> others_went_on = false;
+
+/// The processors on which the calling thread may run.
+std::set<int> allowed_now() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};  // more than 1024 processors
+  std::set<int> found;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &allowed)) found.insert(processor);
+  }
+  return found;
+}
 
 long noted_close_to(const std::vector<Point>& points, int i) {
   {
     const std::scoped_lock lock(noting);
     ++calls[i];
-    callers.insert(gettid());
+    if (callers.insert(gettid()).second) processors[gettid()] = allowed_now();
     if (i < 2000) caller_of[i] = gettid();
   }
   if (hold_up && i == 0) {
@@ -95,6 +108,7 @@ bool is_shared(Form form, std::size_t least) {
       const std::scoped_lock lock(noting);
       calls.clear();
       callers.clear();
+      processors.clear();
     }
     form(points, 4);
     const std::scoped_lock lock(noting);
@@ -113,6 +127,18 @@ TEST(parallel_loop, several_threads_share_every_parallel_form) {
   EXPECT_TRUE(is_shared(by_tbb, 2));
 #endif
   EXPECT_TRUE(is_shared(by_threads, 2));
+}
+
+TEST(parallel_loop, threads_of_our_own_stay_on_one_processor_each_and_share_all) {
+  EXPECT_TRUE(is_shared(by_threads, 2));
+  const std::scoped_lock lock(noting);
+  std::map<std::set<int>, int> threads_on;
+  for (const auto& [thread, allowed] : processors) {
+    EXPECT_EQ(allowed.size(), 1U);
+    ++threads_on[allowed];
+  }
+  const int all = cookbook::allowed_processors();
+  for (const auto& [processor, threads] : threads_on) EXPECT_LE(threads, (4 + all - 1) / all);
 }
 
 TEST(parallel_loop, with_equal_shares_each_thread_has_one_block) {

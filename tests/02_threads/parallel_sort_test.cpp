@@ -1,7 +1,25 @@
 // The program's output, its measurement, and the functions of merge_sort.hpp from inside.
 
+#include "02_threads/parallel_sort/merge_sort.hpp"
+
+#include <vector>
+
+namespace {
+
+std::vector<int> merged_by;  // by how many threads the program has let two rows be merged
+
+template <typename T>
+void noted_merge(std::span<const T> a, std::span<const T> b, std::span<T> out, int threads) {
+  merged_by.push_back(threads);
+  parallel_merge<T>(a, b, out, threads);
+}
+
+}  // namespace
+
 #define main main_of_the_program  // its functions are tested from inside, too
+#define parallel_merge noted_merge
 #include "02_threads/parallel_sort/parallel_sort.cpp"
+#undef parallel_merge
 #undef main
 
 #include <unistd.h>
@@ -14,7 +32,6 @@
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "support/run.hpp"
 
@@ -45,6 +62,14 @@ TEST(parallel_sort, shows_the_cut_and_times_one_thread_beside_all) {
       EXPECT_TRUE(result.has_line("ok    the many numbers, sorted, are in the order that std::sort gives: yes"));
     }
   }
+}
+
+TEST(parallel_sort, the_few_numbers_are_merged_by_two_threads_as_their_lines_say) {
+  merged_by.clear();
+  testing::internal::CaptureStdout();
+  EXPECT_THAT(merge_few(), testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  testing::internal::GetCapturedStdout();
+  EXPECT_THAT(merged_by, testing::ElementsAre(2));
 }
 
 TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {

@@ -1,6 +1,8 @@
-// The program's output, and RingQueue from inside.
+// The program's output, what it counts as wrong, and RingQueue from inside.
 
-#include "02_threads/ring_queue/ring_queue.hpp"
+#define main main_of_the_program  // to call its functions
+#include "02_threads/ring_queue/ring_queue.cpp"
+#undef main
 
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include <string>
 #include <thread>
 
-#include "02_threads/ring_queue/locked_queue.hpp"
 #include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -83,6 +84,54 @@ TEST(ring_queue, threads_that_wait_for_an_item_behind_a_lock_are_counted_as_asle
   const auto sleeps = result.captures("^there and back +\\d+ us +(\\d+) x");
   ASSERT_EQ(sleeps.size(), 1U) << result.text();
   EXPECT_GT(std::stoi(sleeps[0]), 0) << result.text();
+}
+
+/// A queue that loses the number 3.
+struct Losing : LockedQueue<int> {
+  using LockedQueue::LockedQueue;
+  void put(int number) {
+    if (number != 3) LockedQueue::put(number);
+  }
+};
+
+/// A queue that gives the number 9, the last of ten, twice.
+struct Doubling : LockedQueue<int> {
+  using LockedQueue::LockedQueue;
+  void put(int number) {
+    LockedQueue::put(number);
+    if (number == 9) LockedQueue::put(number);
+  }
+};
+
+/// A queue that gives the number 3 after the number 4.
+struct Swapping : LockedQueue<int> {
+  using LockedQueue::LockedQueue;
+  void put(int number) {
+    if (number != 3) LockedQueue::put(number);
+    if (number == 4) LockedQueue::put(3);
+  }
+};
+
+/// A queue that gives 1 more than was put.
+struct Adding : LockedQueue<int> {
+  using LockedQueue::LockedQueue;
+  void put(int number) { LockedQueue::put(number + 1); }
+};
+
+TEST(ring_queue, a_number_that_is_lost_comes_twice_or_in_a_wrong_order_is_counted) {
+  with_watchdog([] {
+    const auto wrong_with = [](Cost (*way)(const Job&), int items) {
+      long wrong = 0;
+      way({.threads = 1, .items = items, .capacity = 20, .processors = 1, .wrong = wrong});
+      return wrong;
+    };
+    EXPECT_EQ(wrong_with(pass<LockedQueue<int>>, 10), 0);
+    EXPECT_EQ(wrong_with(pass<Losing>, 10), 1);
+    EXPECT_EQ(wrong_with(pass<Doubling>, 10), 2);  // there twice, and the second one is not greater than the first
+    EXPECT_EQ(wrong_with(pass<Swapping>, 10), 1);
+    EXPECT_EQ(wrong_with(there_and_back<LockedQueue<int>>, 1'000), 0);
+    EXPECT_EQ(wrong_with(there_and_back<Adding>, 1'000), 10);  // a hundredth as many go there and back
+  });
 }
 
 TEST(ring_queue, items_come_out_in_the_order_in_which_they_went_in) {

@@ -1,14 +1,59 @@
-// The program's output, and the forms from inside.
-
-#include "02_threads/scoped_locking/forms.hpp"
+// The program's output, its locks, and the forms from inside.
 
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+
+namespace noted {
+
+using namespace std;
+
+/// In place of std::mutex: notes whether one is destroyed while it is locked.
+class mutex {
+ public:
+  static inline std::atomic<int> destroyed = 0, destroyed_while_locked = 0;
+
+  mutex() = default;
+  mutex(const mutex&) = delete;
+  ~mutex() {
+    ++destroyed;
+    destroyed_while_locked += locked_;
+  }
+  void lock() {
+    mutex_.lock();
+    locked_ = true;
+  }
+  bool try_lock() {
+    if (!mutex_.try_lock()) return false;
+    locked_ = true;
+    return true;
+  }
+  void unlock() {
+    locked_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> locked_ = false;
+};
+
+}  // namespace noted
+
+#define std noted
+#define main main_of_the_program  // to run it in this process
+#include "02_threads/scoped_locking/scoped_locking.cpp"
+#undef main
+#undef std
 
 #include "support/run.hpp"
 
@@ -24,6 +69,17 @@ TEST(scoped_locking, only_the_naive_form_leaves_the_lock_taken) {
   EXPECT_EQ(row("its end, with \"7\""), std::vector<std::string>{"free   free     free"}) << result.text();
   EXPECT_EQ(row("a return, with \"\""), std::vector<std::string>{"taken  free     free"}) << result.text();
   EXPECT_EQ(row("an exception, with \"seven\""), std::vector<std::string>{"taken  free     free"}) << result.text();
+}
+
+TEST(scoped_locking, no_mutex_is_destroyed_while_it_is_locked) {
+  std::string name = "scoped_locking";
+  char* arguments[] = {name.data(), nullptr};
+  noted::mutex::destroyed = noted::mutex::destroyed_while_locked = 0;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(noted::mutex::destroyed, 9);  // three ways out of each form
+  EXPECT_EQ(noted::mutex::destroyed_while_locked, 0);
 }
 
 using Form = void (*)(Total&, const std::string&);

@@ -116,6 +116,10 @@ inline void yield() {
 #include "02_threads/sequence_lock/sequence_lock.hpp"
 #undef std
 
+#define main main_of_the_program  // its measurement is tested from inside, too
+#include "02_threads/sequence_lock/sequence_lock.cpp"
+#undef main
+
 #include "02_threads/counted_yields.hpp"
 #include "cookbook/affinity.hpp"
 #include "support/eventually.hpp"
@@ -152,6 +156,35 @@ TEST(sequence_lock, the_changes_take_no_longer_than_the_run) {
 
 #ifndef __SANITIZE_THREAD__
 // Zero says something only if the same measurement can find more.
+/// Numbers of which the second and the third are always so many greater than they should be.
+template <long second, long third>
+struct Wrong {
+  static inline std::atomic<long> readings = 0;
+  void write(const Three&) {}
+  Three read() {
+    ++readings;
+    return {7, 14 + second, 21 + third};
+  }
+};
+
+/// Which part of the readings of such numbers was mixed.
+template <long second, long third>
+double part_mixed(int readers) {
+  Wrong<second, third>::readings = 0;
+  const long mixed = measure<Wrong<second, third>>("wrong", readers, 1, 0);
+  return static_cast<double>(mixed) / static_cast<double>(Wrong<second, third>::readings);
+}
+
+TEST(sequence_lock, a_reading_is_mixed_if_one_number_does_not_fit_the_first) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ((part_mixed<0, 0>(1)), 0);
+  EXPECT_EQ((part_mixed<1, 0>(1)), 1);
+  EXPECT_EQ((part_mixed<0, 1>(2)), 1);
+  EXPECT_EQ((part_mixed<1, 1>(1)), 1);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, testing::ContainsRegex("^wrong .* 0\\.00000 %\n(wrong .* 100\\.00000 %\n){3}$"));
+}
+
 TEST(sequence_lock, without_protection_some_readings_are_mixed) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
   for (int attempt = 0; attempt < 20; ++attempt) {

@@ -1,14 +1,50 @@
 // The program's output, its measurement, and both spin locks from inside.
 
+#include <atomic>
+#include <thread>
+
+namespace noted {
+
+using namespace std;
+
+inline thread_local long looks = 0;                     // loads of an atomic variable by this thread
+inline std::atomic<long> looks_before_first_yield = 0;  // of the thread that was the last to yield for the first time
+
+/// In place of std::atomic.
+template <typename T>
+class atomic : public std::atomic<T> {
+ public:
+  atomic(T value) : std::atomic<T>(value) {}
+  T load(memory_order order) const {
+    ++looks;
+    return std::atomic<T>::load(order);
+  }
+};
+
+namespace this_thread {
+
+inline void yield() {
+  static thread_local bool first = true;
+  if (first) looks_before_first_yield = looks;
+  first = false;
+  std::this_thread::yield();
+}
+
+}  // namespace this_thread
+
+}  // namespace noted
+
+#define std noted
+#include "02_threads/spin_lock/spin_lock.hpp"
+#undef std
+
 #define main main_of_the_program  // its functions are tested from inside, too
 #include "02_threads/spin_lock/spin_lock.cpp"
 #undef main
 
-#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "02_threads/counted_yields.hpp"
@@ -138,6 +174,7 @@ TEST(spin_lock_class, a_thread_that_waits_long_gives_its_core_away) {
   std::jthread waiting([&] { lock.lock(); });
   // Again and again, as long as it waits.
   EXPECT_TRUE(test_support::eventually([&] { return yields > before + 1'000; }));
+  EXPECT_EQ(noted::looks_before_first_yield, 101) << "a hundred looks were not enough";
   lock.unlock();
 }
 

@@ -46,6 +46,17 @@ TEST(thread_class, each_timer_ticks_as_often_as_was_asked_and_not_too_soon) {
   }
 }
 
+TEST(thread_class, the_period_of_the_second_timer_is_twice_that_of_the_first) {
+  // No tick comes too early, but on a busy machine one may come late.
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto result = run("thread_class", {"--ticks", "2", "--period-ms", "50"});
+    const auto first = times(result, "Timer-1"), second = times(result, "Timer-2");
+    ASSERT_TRUE(first.size() == 2 && second.size() == 2) << result.text();
+    if (first.back() < 2 * 75 && second.back() < 2 * 125) return;
+  }
+  FAIL() << "never two ticks within one and a half, and two and a half, periods each";
+}
+
 TEST(thread_class, both_timers_run_at_the_same_time) {
   // One after the other they would take 15 periods, that is 1.5 s, and then 0.3 s follow.
   for (int attempt = 0; attempt < 5; ++attempt) {
@@ -71,14 +82,15 @@ TEST(thread_class, the_timer_that_sleeps_ends_when_a_period_is_over) {
 }
 
 TEST(thread_class, the_time_to_the_end_counts_from_the_request) {
-  // It comes 20 ms after the start, so less than 300 ms remain, except on a machine that is very busy.
+  // It comes 20 ms after the start, so less than 300 ms remain, and most of them, except on a machine that is very
+  // busy.
   for (int attempt = 0; attempt < 10; ++attempt) {
     const auto later = run("thread_class", {"--ticks", "1", "--period-ms", "1"})
                            .captures("period of 300 ms: +ended +([0-9.]+) ms later$");
     ASSERT_EQ(later.size(), 1U);
-    if (std::stod(later[0]) < 290) return;
+    if (100 < std::stod(later[0]) && std::stod(later[0]) < 290) return;
   }
-  FAIL() << "never less than 290 ms";
+  FAIL() << "never between 100 and 290 ms";
 }
 
 TEST(thread_class, ctrl_c_ends_it_at_once) {

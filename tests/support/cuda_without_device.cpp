@@ -60,8 +60,8 @@ cudaError_t called(cudaError_t result = cudaSuccess) {
 class Launches {
  public:
   ~Launches() {
-    for (const auto& [from, place] : places_) {
-      tell("place " + std::to_string(place.number) + " was reached " + std::to_string(place.times) + " times");
+    for (const auto& [from, reached] : places_) {
+      tell("place " + std::to_string(reached.number) + " was reached " + std::to_string(reached.times) + " times");
     }
     for (const auto& [function, name] : kernels_) tell("not launched " + name);
   }
@@ -76,15 +76,15 @@ class Launches {
     called();
     const std::scoped_lock guard(mutex_);
     kernels_.erase(function);
-    Place& place = places_.try_emplace(from, static_cast<int>(places_.size()) + 1).first->second;
-    ++place.times;
-    return place.number == number("COOKBOOK_CUDA_REFUSED", 0) ? last_error = refusal : cudaSuccess;
+    Place& reached = places_.try_emplace(from, static_cast<int>(places_.size()) + 1).first->second;
+    ++reached.times;
+    return reached.number == number("COOKBOOK_CUDA_REFUSED", 0) ? last_error = refusal : cudaSuccess;
   }
 
  private:
   struct Place {
     int number, times = 0;
-    explicit Place(int number) : number(number) {}
+    explicit Place(int its_number) : number(its_number) {}
   };
   std::mutex mutex_;
   std::map<const void*, Place> places_;

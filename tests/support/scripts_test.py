@@ -157,6 +157,16 @@ class MistakesByRule(Case):
                      '  int m = 1, n = 2;\n  options.add("n", n, "x", 1, 2);'):
             self.assertLessEqual({rule for rule, _ in self.rules(line)}, {"a call is dropped"}, line)
 
+    def test_the_1000_that_converts_a_unit_is_left_alone(self):
+        for line in ("  print(watch.seconds() * 1000, i);", "  ms = 1000 * watch.seconds();", "  print(us / 1'000);",
+                     "  print(times[i] / 1000000);", "  ns = 1'000'000'000 * (b - a);"):
+            self.assertFalse({"one more", "one less"} & {rule for rule, _ in self.rules(line)}, line)
+        for line, changed in (("  f(1000);", "f(1001);"), ("  f(n + 1000);", "f(n + 1001);"),
+                              ("  f(n / 10'000);", "f(n / 10001);"), ("  f(n % 1000);", "f(n % 1001);"),
+                              ("  f(1000 / n);", "f(1001 / n);"), ("  f(3 * 1000);", "f(3 * 1001);"),
+                              ("  f(1000 * 1024);", "f(1001 * 1024);"), ("  f(n * 1000 + 1);", "f(n * 1000 + 2);")):
+            self.assertIn(("one more", changed), self.rules(line), line)
+
     def test_a_string_in_a_changed_line_stays_as_it_is(self):
         self.assertIn(("one more", 'print("{} of 3", 5);  // all 4'), self.rules('print("{} of 3", 4);  // all 4'))
 

@@ -62,10 +62,11 @@ std::string kind_of(int number) {
 
 /// The number that `text` is, or nothing if it is not a whole number, or too large for an int.
 std::optional<int> whole_number(const std::string& text) {
+  const char* const text_end = text.data() + text.size();
   int number = 0;
   // from_chars has two results: where it has stopped, and an error, which equals errc() if there was none.
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text_end, number);
+  if (error != std::errc() || end != text_end) return std::nullopt;
   return number;
 }
 
