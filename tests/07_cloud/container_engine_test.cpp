@@ -175,6 +175,29 @@ TEST(container_engine_engine, a_refusal_has_the_engines_words_and_a_container_th
   EXPECT_THROW(Engine("/no/such/socket").images(), boost::system::system_error);
 }
 
+TEST(container_engine_engine, a_refusal_without_a_message_has_the_whole_answer) {
+  FakeEngine fake({});
+  for (const std::string answer :
+       {"Bad Gateway", "", "[1, 2]", "[]", "\"message\"", "null", "7", "{}", R"({"cause":"no space"})"}) {
+    fake.set("GET /v1.40/images/json", {502, answer});
+    try {
+      Engine(fake.path()).images();
+      FAIL() << answer;
+    } catch (const EngineError& error) {
+      EXPECT_EQ(error.what(), "status 502: " + answer);
+      EXPECT_EQ(error.status, http::status::bad_gateway);
+    } catch (const std::exception& error) {
+      FAIL() << answer << " is " << error.what();
+    }
+  }
+}
+
+TEST(container_engine_engine, an_answer_may_be_long) {
+  const std::string id(20'000'000, 'x');
+  FakeEngine fake({{"GET /v1.40/images/json", {200, R"([{"RepoTags":["greeting:latest"],"Id":")" + id + "\"}]"}}});
+  EXPECT_TRUE(Engine(fake.path()).has("greeting"));
+}
+
 TEST(container_engine_engine, a_container_that_has_ended_already_is_stopped_and_not_an_error) {
   FakeEngine fake({{"POST /v1.40/containers/c1/stop?t=5", {304, ""}},
                    {"POST /v1.40/containers/c1/wait", {200, R"({"StatusCode":0})"}}});

@@ -103,6 +103,20 @@ TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
   }
 }
 
+TEST(container_limits, a_wall_that_cannot_be_put_up_is_what_has_come_of_the_attack) {
+  const TemporaryDirectory scratch;  // without the folder "root"
+  const Attack attack = [](int to, const std::string&) { say(to, "no wall"); };
+  for (const bool pivot : {false, true}) {
+    std::string said;
+    try {
+      said = outcome({.pivot_root = pivot}, attack, scratch.path.string(), {20, 64 << 20});
+    } catch (const std::system_error& error) {
+      GTEST_SKIP() << "this system allows no containers: " << error.what();
+    }
+    EXPECT_EQ(said, pivot ? "mount: No such file or directory" : "chdir: No such file or directory");
+  }
+}
+
 struct Notes {
   std::atomic<bool> has_begun = false, may_end = false;
 };

@@ -233,6 +233,23 @@ TEST_F(container_Server, ends_with_0_at_a_signal) {
   EXPECT_EQ(server_->stop(SIGKILL), 128 + SIGKILL);
 }
 
+TEST_F(container_Server, is_killed_with_its_object_without_being_asked) {
+  close(server_->connect_to(5000));  // it has its functions for signals, by which it would end with 0
+  sigset_t child_ended;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &child_ended, nullptr), 0);
+  const pid_t process = server_->process();
+  server_.reset();
+  siginfo_t how = {};
+  const timespec no_time = {};  // the signal has come before the destructor has seen the end
+  EXPECT_EQ(sigtimedwait(&child_ended, &how, &no_time), SIGCHLD);
+  EXPECT_EQ(how.si_pid, process);
+  EXPECT_EQ(how.si_code, CLD_KILLED);
+  EXPECT_EQ(how.si_status, SIGKILL);
+  pthread_sigmask(SIG_UNBLOCK, &child_ended, nullptr);
+}
+
 TEST_F(container_Server, a_folder_without_the_program_is_an_exit_code) {
   const test_support::TemporaryDirectory empty;
   Isolated nothing(empty.path);

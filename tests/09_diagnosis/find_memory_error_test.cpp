@@ -1,11 +1,20 @@
 // The lesson picks the right lines out of the reports, and the answers about changed programs are true.
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wreturn-type"  // only a function named main may come to its end without a number
+#define main main_of_the_cured_program          // its list is used by more threads here than there
+#include "09_diagnosis/find_memory_error/find_memory_error_cured.cpp"
+#undef main
+#pragma GCC diagnostic pop
+
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/files.hpp"
@@ -119,6 +128,40 @@ TEST(find_memory_error, the_cured_program_has_no_fault) {
       EXPECT_TRUE(result.err.empty()) << result.text();
     }
   }
+}
+
+TEST(find_memory_error_cured, every_list_ends_once_though_it_is_replaced_while_others_ask_for_it) {
+  constexpr int times = sanitized ? 5'000 : 200'000;
+  static const Prices same = {};
+  std::atomic<int> asked = 0, made = 0, ended = 0;
+  const auto another_list = [&] {
+    ++made;
+    return std::shared_ptr<const Prices>(&same, [&](const Prices*) { ++ended; });
+  };
+  PriceList list(another_list());
+  std::atomic<bool> done = false;
+  {
+    std::vector<std::jthread> sellers;
+    for (int i = 0; i < 2; ++i) {
+      sellers.emplace_back([&] {
+        for (; !done; ++asked) EXPECT_EQ(list.prices().get(), &same);
+      });
+    }
+    while (asked < 100) std::this_thread::yield();
+    while (made < times || asked < times) list.replace(another_list());  // in one time slice nobody else would ask
+    EXPECT_GE(made - ended, 1) << "the last one is there";
+    done = true;
+  }
+  list.replace(nullptr);
+  EXPECT_EQ(ended, made);
+}
+
+TEST(find_memory_error, skips_itself_without_the_programs_with_the_tool) {
+  const test_support::TemporaryDirectory alone;
+  std::filesystem::copy_file(test_support::bin() + "/find_memory_error", alone.path / "find_memory_error");
+  const auto skipped = run(alone.path / "find_memory_error");
+  EXPECT_EQ(skipped.exit_code, 77) << skipped.text();
+  EXPECT_EQ(skipped.lines_with("^skipped: ").size(), 1U) << skipped.text();
 }
 
 TEST(find_memory_error, the_whole_report_has_the_three_stacks) {

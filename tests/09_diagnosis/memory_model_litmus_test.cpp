@@ -1,8 +1,12 @@
 // The outcomes of the schedules are known by hand. What is never seen is compared with what is seen under the same
 // conditions, in turns: a test that could not see anything would prove nothing.
 
+#define main main_of_the_program  // its rows are tested from inside, too
+#include "09_diagnosis/memory_model_litmus/memory_model_litmus.cpp"
+#undef main
+
 #include <chrono>
-#include "09_diagnosis/memory_model_litmus/litmus.hpp"
+#include <thread>
 
 #include "support/run.hpp"
 
@@ -100,6 +104,32 @@ struct StoresFirst : LoadBuffering<relaxed, relaxed> {
 TEST_F(memory_model_litmus, steps_that_did_change_places_would_be_seen) {
   EXPECT_TRUE(is_seen<FlagFirst>({1, 0}));
   EXPECT_TRUE(is_seen<StoresFirst>({1, 1}));
+}
+
+/// Each run in two threads ends as no schedule does: the steps know whether they are made by this thread, which goes
+/// through the schedules.
+struct AlwaysWeak {
+  static inline const std::thread::id this_thread = std::this_thread::get_id();
+  static void a1(Variables&) {}
+  static void a2(Variables& v) { v.r1 = std::this_thread::get_id() == this_thread ? 0 : 1; }
+  static void b1(Variables&) {}
+  static void b2(Variables&) {}
+  static void fence() {}
+};
+
+TEST_F(memory_model_litmus, an_outcome_counts_against_each_who_forbids_it) {
+  constexpr Rule forbidden = Rule::forbidden, allowed = Rule::allowed;
+  for (const Rule cpp : {forbidden, allowed}) {
+    for (const Rule x86 : {forbidden, allowed}) {
+      Totals totals;
+      for (int row = 1; row <= 2; ++row) {
+        print_row<AlwaysWeak>("always weak", cpp, x86, 10'000, totals);
+        EXPECT_EQ(totals.against_cpp, cpp == forbidden ? row * 10'000 : 0);
+        EXPECT_EQ(totals.against_x86, x86 == forbidden ? row * 10'000 : 0);
+        EXPECT_EQ(totals.buffered, x86 == allowed ? row : 0);
+      }
+    }
+  }
 }
 
 TEST_F(memory_model_litmus, prints_what_was_seen_and_what_is_allowed) {

@@ -1,6 +1,10 @@
 // What the program prints, and what the page says of other uses of the annotations: each compiled by Clang.
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "09_diagnosis/run_tool.hpp"
 #include "support/files.hpp"
@@ -10,26 +14,70 @@ namespace {
 
 using test_support::run;
 
+/// What stands in a row of the table.
+struct Row {
+  std::string function, truth, verdict;
+  std::string text() const { return fmt::format("{:<18}{:<6} {}", function, truth, verdict); }
+};
+const std::vector<Row> rows = {
+    {"locked", "right", "-"},
+    {"forgotten", "wrong", "writing variable 'balance_' requires holding mutex 'mutex_' exclusively"},
+    {"helper_without", "wrong", "calling function 'add' requires holding mutex 'mutex_' exclusively"},
+    {"early_return", "wrong", "mutex 'mutex_' is not held on every path through here"},
+    {"wrong_mutex", "wrong", "writing variable 'balance_' requires holding mutex 'other.mutex_' exclusively"},
+    {"twice", "wrong", "cannot call function 'locked_inside' while mutex 'mutex_' is held"},
+    {"locked_inside", "right", "-"},
+    {"leaked", "wrong", "-"},
+    {"in_opposite_order", "wrong", "-"},
+    {"in_a_lambda", "right", "writing variable 'balance_' requires holding mutex 'mutex_' exclusively"},
+    {"if_wanted", "right", "mutex 'mutex_' is not held on every path through here"}};
+
+/// Expects the whole table, and that the checks agree with it.
+void expect_table(const test_support::Result& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  std::vector<std::string> expected = {"function          is     Clang says first"};
+  for (const Row& row : rows) expected.push_back(row.text());
+  EXPECT_EQ((std::vector<std::string>(
+                result.out.begin(), std::find_if(result.out.begin(), result.out.end(),
+                                                 [](const std::string& line) { return line.starts_with("ok    "); }))),
+            expected)
+      << result.text();
+}
+
 TEST(thread_safety_analysis, each_verdict_names_the_reason) {
   const auto result = run("thread_safety_analysis");
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  for (const std::string line : {
-           "function          is     Clang says first",
-           "locked            right  -",
-           "forgotten         wrong  writing variable 'balance_' requires holding mutex 'mutex_' exclusively",
-           "helper_without    wrong  calling function 'add' requires holding mutex 'mutex_' exclusively",
-           "early_return      wrong  mutex 'mutex_' is not held on every path through here",
-           "wrong_mutex       wrong  writing variable 'balance_' requires holding mutex 'other.mutex_' exclusively",
-           "twice             wrong  cannot call function 'locked_inside' while mutex 'mutex_' is held",
-           "locked_inside     right  -",
-           "leaked            wrong  -",
-           "in_opposite_order wrong  -",
-           "in_a_lambda       right  writing variable 'balance_' requires holding mutex 'mutex_' exclusively",
-           "if_wanted         right  mutex 'mutex_' is not held on every path through here",
-       }) {
-    EXPECT_TRUE(result.has_line(line)) << line << "\n" << result.text();
+  expect_table(result);
+}
+
+/// With a program in the place of Clang that says what Clang says, and more: so there need not be a Clang.
+TEST(thread_safety_analysis, of_each_function_the_first_error_in_it_is_shown) {
+  const test_support::TemporaryDirectory folder;
+  const std::string source = beside(__FILE__, "../../chapters/09_diagnosis/thread_safety_analysis/cases.cpp");
+  const std::vector<std::string> lines = lines_of(test_support::text_of(source));
+  const auto message = [&](std::size_t line, const std::string& kind, const std::string& text) {
+    return fmt::format("{}:{}:5: {}: {}\n    some_code(here);\n    ^\n", source, line, kind, text);
+  };
+  const std::string option = " [-Werror,-Wthread-safety-analysis]";
+  std::string said = message(1, "error", "before the first function" + option);
+  for (const Row& row : rows) {
+    const auto first = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find(row.function + "(") != line.npos && line.ends_with("// " + row.truth);
+    });
+    ASSERT_NE(first, lines.end()) << row.function;
+    const auto inside = static_cast<std::size_t>(first - lines.begin()) + 2;  // the first line has the number 1
+    said += message(inside, "note", "mutex acquired here");
+    if (row.verdict == "-") continue;
+    said += message(inside, "error", row.verdict + option);
+    said += message(inside + 1, "error", "a second one" + option);
   }
+  std::ofstream(folder.path / "said") << said << "15 errors generated.\n";
+  for (const char* name : {"clang++-16", "clang++"}) {
+    std::ofstream(folder.path / name) << "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat " << folder.path / "said"
+                                      << " >&2\nexit 1\n";
+    std::filesystem::permissions(folder.path / name, std::filesystem::perms::owner_all);
+  }
+  expect_table(run("thread_safety_analysis", {}, {.environment = {{"PATH", folder.path.string() + ":/usr/bin:/bin"}}}));
 }
 
 TEST(thread_safety_analysis, skips_itself_without_clang) {

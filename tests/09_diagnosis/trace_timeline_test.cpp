@@ -174,6 +174,15 @@ TEST_F(trace_timeline, a_file_that_cannot_be_written_is_an_error) {
   EXPECT_EQ(refused.err.size(), 1U) << refused.text();
 }
 
+TEST_F(trace_timeline, lines_that_the_file_does_not_take_are_an_error) {
+  // A file may have no byte, as on a full disk. Whoever ignores SIGXFSZ gets an error instead of the signal.
+  const auto refused =
+      run("/bin/sh", {"-c", "trap '' XFSZ; ulimit -f 0; exec " + test_support::bin() + "/trace_timeline"},
+          {.probed = false});  // the probe has a file of its own
+  EXPECT_EQ(refused.exit_code, 3) << refused.text();
+  EXPECT_THAT(refused.err, testing::ElementsAre("trace_timeline: fflush: File too large"));
+}
+
 // The headers
 // -----------------------------------------------------------------------------------------------------------
 

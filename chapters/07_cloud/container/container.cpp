@@ -29,7 +29,7 @@ std::string get(const Isolated& container, const std::string& path) {
   send(server, request.data(), request.size(), MSG_NOSIGNAL);
   std::string answer;
   char part[1024];
-  for (ssize_t count = 0; (count = recv(server, part, sizeof part, 0)) > 0;) {
+  for (ssize_t count; (count = recv(server, part, sizeof part, 0)) > 0;) {
     answer.append(part, static_cast<std::size_t>(count));
   }
   close(server);

@@ -52,7 +52,7 @@ class Isolated {
     execve(name, words, no_environment);
     _exit(127);
   }
-  ~Isolated() { stop(SIGKILL); }
+  ~Isolated() { stop(SIGKILL); }  // without asking it, and so without waiting for it
   Isolated(const Isolated&) = delete;
 
   /// Its number outside of its namespace.
