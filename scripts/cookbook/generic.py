@@ -168,7 +168,7 @@ def bench_faults(recipe, build):
 WITH_REFUSALS_OF_THEIR_OWN = ("cuda_errors", "debug_gpu")
 LARGE_ENOUGH = {"--count": "100", "--workers": "2"}
 # They have no results of a kernel, or the device itself compares them.
-NO_RESULTS_ON_THE_HOST = ("cuda_devices", "cuda_clusters", "cuda_memory_pool")
+NO_RESULTS_ON_THE_HOST = ("cuda_devices", "cuda_clusters", "cuda_hopper_product", "cuda_memory_pool")
 
 
 def launch_faults(recipe, build):

@@ -89,19 +89,18 @@ TEST(event, pulses_that_come_while_the_receiver_is_busy_are_lost) {
 }
 
 TEST(event, a_receiver_that_waits_gets_every_pulse_and_no_other) {
-  // On a machine that is very busy it may not wait again when the next pulse comes, and be told of the end before it
-  // has counted the last one.
+  // On a machine that is very busy it may not wait again when the next pulse comes, be told of the end before it has
+  // counted the last one, or go round many times before a sender without a processor calls clear().
   for (const int signals : {1, 3}) {
-    int percent = 0;
+    long percent = 0;
     for (int attempt = 0; attempt < 10 && percent != 100; ++attempt) {
       const auto result =
           run("event", {"--signals", std::to_string(signals), "--pause-ms", "50", "--busy-ms", "0"}, {.limit = 10s});
       const auto received = result.captures("^\\d+ signals to a busy receiver, by pulses: (\\d+) % received$");
       ASSERT_EQ(received.size(), 1U) << result.text();
-      percent = std::stoi(received[0]);
-      ASSERT_LE(percent, 100) << result.text();
+      percent = std::stol(received[0]);
     }
-    EXPECT_EQ(percent, 100) << "never all of " << signals;
+    EXPECT_EQ(percent, 100) << "not once all of " << signals << " and no more";
   }
 }
 
