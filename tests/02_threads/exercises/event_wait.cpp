@@ -44,6 +44,7 @@ void all_that_wait_are_released() {
     expect(released == 0, round == 0 ? "wait() does not wait." : "wait() does not wait, after a set() and a clear().");
     expect(all_wait, "waiting() does not say how many threads wait.");
     if (round == 0) expect(judge::sleeps(id), "A thread keeps its processor busy while it waits.");
+    expect(released == 0, "wait() does not wait for long.");
     event.set();
     event.clear();  // at once
     expect(within_two_seconds([&] { return released == 3; }),

@@ -119,9 +119,9 @@ void never_too_many(int permits) {
 
 int main() {
   permits_are_counted();
+  never_below_0();
   a_thread_waits();
   all_are_woken();
-  never_below_0();
   never_too_many(1);
   never_too_many(3);
   std::puts("all permits are where they belong");
