@@ -73,7 +73,7 @@ void a_consumer_waits() {
     id = gettid();
     const judge::Effort before = judge::effort();
     const std::optional<int> item = queue.get();
-    expect(judge::effort().seconds - before.seconds < 0.01,
+    expect(judge::effort().seconds - before.seconds < 0.005,
            "get() keeps its processor busy for some time before it waits.");
     expect(item == 7, "get() returns something else than what was put.");
     there = true;
