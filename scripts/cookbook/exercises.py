@@ -43,6 +43,7 @@ again with another input, or with a look of its own at the decisive moment. Any 
                                        # whose functions the replaced text may call, such as judge::refuse("why")
     limit = 8                          # seconds; that of the exercise, and 5 more, without this line
     sanitizer = true                   # the sanitizer runs with this input, which takes it less time
+    last = true                        # judged after the sanitizer, whose report says more than this
 
 What is to be written has these fields besides task, hints, threads, processes, sanitizer (thread without that line),
 prints and limit:
@@ -258,7 +259,7 @@ class Exercise:
 
 
 # The fields of exercise.toml with their types: all but the name of the program and its recipe.
-AGAIN = {"with", "replace", "prints", "code", "before", "limit", "sanitizer"}
+AGAIN = {"with", "replace", "prints", "code", "before", "limit", "sanitizer", "last"}
 FIELDS = {field.name: field.type for field in dataclasses.fields(Exercise)[2:]}
 
 

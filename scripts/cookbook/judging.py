@@ -769,12 +769,15 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 own = Program(exercise, own_source, build, pathlib.Path(scratch))
                 jobs.append((own, (), "own", ()))
             compile_ahead(jobs)
-            for number, version in enumerate(versions):
+            for number, version in enumerate(one for one in versions if not one.table.get("last")):
                 if number == 0:
                     say("judging again, with another input or a look at the decisive moment")
                 check_again(exercise, version, scratch, interposed)
             built = pathlib.Path(scratch) / other_input.called / exercise.program if other_input else plain
             sanitizer = check_sanitizer(exercise, for_sanitizer, built, say)
+            for version in (one for one in versions if one.table.get("last")):
+                say("judging once more")
+                check_again(exercise, version, scratch, interposed)
             if counting:
                 say("looking whether it executes what must stay")
                 if not together:

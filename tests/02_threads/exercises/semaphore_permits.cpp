@@ -34,7 +34,10 @@ void a_thread_waits() {
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {
       id = gettid();
+      const judge::Effort before = judge::effort();
       none.acquire();
+      expect(judge::effort().times_asleep - before.times_asleep < 15,
+             "A thread that waits in acquire() falls asleep again and again, to look whether there is a permit.");
       ++through;
     });
   }
@@ -48,6 +51,42 @@ void a_thread_waits() {
   expect(through == 1, "One permit has let two threads in.");
   none.release();
   expect(within_two_seconds([&] { return through == 2; }), "The second thread that waits is not woken by release().");
+}
+
+void all_are_woken() {
+  for (int round = 0; round < 100; ++round) {
+    constexpr int count = 4;
+    Semaphore none(0);
+    std::atomic<int> there = 0, through = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        ++there;
+        none.acquire();
+        ++through;
+      });
+    }
+    while (there < count) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(2ms);  // they fall asleep
+    for (int i = 0; i < count; ++i) none.release();
+    expect(within_two_seconds([&] { return through == count; }), "Of several calls of release() one has woken nobody.");
+  }
+}
+
+void never_below_0() {
+  Semaphore none(0);
+  expect(sizeof none == sizeof(std::atomic<int>), "A Semaphore has other data than the one atomic number.");
+  const auto& number = reinterpret_cast<const std::atomic<int>&>(none);  // its only member
+  std::atomic<bool> ended = false;
+  std::jthread trying([&] {
+    for (int i = 0; i < 1'000'000; ++i) none.try_acquire();
+    ended = true;
+  });
+  while (!ended) {
+    if (number < 0) {
+      judge::refuse("The number of permits falls below 0 for a moment. A release() at that time would wake nobody.");
+    }
+  }
 }
 
 void never_too_many(int permits) {
@@ -80,7 +119,9 @@ void never_too_many(int permits) {
 
 int main() {
   permits_are_counted();
+  never_below_0();
   a_thread_waits();
+  all_are_woken();
   never_too_many(1);
   never_too_many(3);
   std::puts("all permits are where they belong");

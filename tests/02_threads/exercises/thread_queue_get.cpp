@@ -1,15 +1,47 @@
 // Tests a BlockingQueue whose get() a learner has written.
 
-#include "blocking_queue.hpp"
-
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
+
+namespace judge {
+
+inline std::atomic<bool> in_a_hurry = false;
+
+/// A condition variable for which time runs a hundred times as fast, if the test is in a hurry.
+class ConditionVariable : public std::condition_variable {
+ public:
+  template <typename Duration, typename... Condition>
+  auto wait_for(std::unique_lock<std::mutex>& lock, Duration time, Condition... condition) {
+    const auto long_time = std::chrono::duration_cast<std::chrono::microseconds>(time);
+    return std::condition_variable::wait_for(lock, in_a_hurry ? long_time / 100 : long_time, condition...);
+  }
+  template <typename Clock, typename Duration, typename... Condition>
+  auto wait_until(std::unique_lock<std::mutex>& lock, std::chrono::time_point<Clock, Duration> end,
+                  Condition... condition) {
+    return wait_for(lock, end - Clock::now(), condition...);
+  }
+};
+
+}  // namespace judge
+
+namespace std {
+using judge::ConditionVariable;
+}
+
+#define condition_variable ConditionVariable
+#include "blocking_queue.hpp"
+#undef condition_variable
 
 using namespace std::chrono_literals;
 using judge::expect;
@@ -39,7 +71,10 @@ void a_consumer_waits() {
   std::atomic<pid_t> id = 0;
   std::jthread consumer([&] {
     id = gettid();
+    const judge::Effort before = judge::effort();
     const std::optional<int> item = queue.get();
+    expect(judge::effort().seconds - before.seconds < 0.005,
+           "get() keeps its processor busy for some time before it waits.");
     expect(item == 7, "get() returns something else than what was put.");
     there = true;
   });
@@ -51,13 +86,24 @@ void a_consumer_waits() {
   expect(within_two_seconds([&] { return there.load(); }), "A thread that waits in get() is not woken by put().");
 }
 
-void a_producer_waits() {
+void a_consumer_waits_for_long() {
+  BlockingQueue<int> queue(10);
+  judge::in_a_hurry = true;
+  std::jthread consumer([&] {
+    expect(queue.get().has_value(), "get() gives up after some time, and returns nothing, although the queue is open.");
+  });
+  std::this_thread::sleep_for(400ms);
+  judge::in_a_hurry = false;
+  queue.put(7);
+}
+
+void a_producer_waits(int capacity) {
   for (const bool with_limit : {false, true}) {
-    BlockingQueue<int> queue(1);
-    queue.put(1);
+    BlockingQueue<int> queue(capacity);
+    for (int i = 1; i <= capacity; ++i) queue.put(i);
     std::atomic<bool> put = false;
     std::jthread producer([&] {
-      queue.put(2);
+      queue.put(0);
       put = true;
     });
     std::this_thread::sleep_for(20ms);
@@ -114,7 +160,9 @@ void many_threads() {
 int main() {
   one_thread();
   a_consumer_waits();
-  a_producer_waits();
+  a_consumer_waits_for_long();
+  a_producer_waits(1);
+  a_producer_waits(3);
   close_wakes_all();
   many_threads();
   std::puts("the queue passes every item once");
