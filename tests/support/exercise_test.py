@@ -118,7 +118,7 @@ class Commands(Case):
         self.assertIn("  judge::no_sleep(1ms);", awake)
 
     def test_no_task_is_cut_off_in_the_list(self):
-        self.assertIn("Both threads must still make their changes at the same time.",
+        self.assertIn("and more threads must be able to make changes of the same kind.",
                       " ".join(self.call("02").stdout.split()))
 
     def test_each_hint_says_one_more_and_the_last_says_so(self):
