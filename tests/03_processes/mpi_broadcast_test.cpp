@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -113,13 +114,7 @@ void expect_two_broadcasts(Broadcast broadcast, int rounds, int root, int rank, 
 /// This test starts itself again as ten ranks; they form groups of one rank, of two ranks, and so on. In a group the
 /// ranks are counted backwards, so that a rank's number there is not the one in MPI_COMM_WORLD.
 TEST(mpi_broadcast_by_hand, reaches_all_ranks_with_one_message_each_by_the_tree_in_the_fewest_rounds) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(10, "mpi_broadcast_test", {"--gtest_filter=mpi_broadcast_by_hand.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 10U) << result.text();
-    return;
-  }
+  if (again_as_ranks(10, "mpi_broadcast_test")) return;
   const mpi::Environment world;
   const int rank = world.rank();
   for (int ranks = 1; ranks <= world.size(); ++ranks) {

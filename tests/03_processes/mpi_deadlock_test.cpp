@@ -4,6 +4,7 @@
 #include <numeric>
 #include <regex>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
@@ -109,13 +110,7 @@ void shift(int rank, int ranks) {
 
 /// This test starts itself again as three ranks.
 TEST(mpi_deadlock_ways_out, complete_with_large_messages) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(3, "mpi_deadlock_test", {"--gtest_filter=mpi_deadlock_ways_out.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 3U) << result.text();
-    return;
-  }
+  if (again_as_ranks(3, "mpi_deadlock_test")) return;
   const mpi::Environment world(3);
   const int rank = world.rank(), partner = 1 - rank;
   if (rank < 2) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "03_processes/mpi_halo_exchange/plate.hpp"
 #include "03_processes/mpi_halo_exchange/tile.hpp"
 #include "cookbook/mpi.hpp"
@@ -159,13 +160,7 @@ TEST(mpi_halo_exchange_in_memory, open_mpi_moves_nothing_while_a_rank_makes_no_c
 #ifndef OPEN_MPI
   GTEST_SKIP() << "another library may move data without the rank";
 #endif
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(2, "mpi_halo_exchange_test", {"--gtest_filter=mpi_halo_exchange_in_memory.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();
-    return;
-  }
+  if (again_as_ranks(2, "mpi_halo_exchange_test")) return;
   const mpi::Environment world(2);
   int* stage = nullptr;  // memory of both ranks, by which they keep in step without a call of MPI
   int unit = 0;

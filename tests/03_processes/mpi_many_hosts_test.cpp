@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -167,13 +168,7 @@ TEST(mpi_many_hosts, the_program_runs_on_one_host_too) {
 
 /// This test starts itself again as two ranks.
 TEST(mpi_many_hosts_communicator, is_freed_by_each_rank) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(2, "mpi_many_hosts_test", {"--gtest_filter=mpi_many_hosts_communicator.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();
-    return;
-  }
+  if (again_as_ranks(2, "mpi_many_hosts_test")) return;
   std::string name = "mpi_many_hosts";
   char* arguments[] = {name.data(), nullptr};
   EXPECT_EQ(main_of_the_program(1, arguments), 0);

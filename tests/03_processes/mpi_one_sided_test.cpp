@@ -37,6 +37,7 @@ void sleep_and_note(Duration duration) {
 #undef sleep_for
 #undef main
 
+#include "03_processes/again_as_ranks.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -87,19 +88,9 @@ using test_support::run_ranks;
 
 std::string text(int number) { return std::to_string(number); }
 
-/// Whether this process is one of those as which a test starts itself again; if not, it starts so many.
-bool is_rank(const std::string& test, int ranks) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") != nullptr) return true;
-  const auto result = run_ranks(ranks, "mpi_one_sided_test", {"--gtest_filter=" + test},
-                                {.environment = {{"COOKBOOK_TEST_RANKS", text(ranks)}, {"GTEST_COLOR", "no"}}});
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), static_cast<std::size_t>(ranks)) << result.text();
-  return false;
-}
-
 TEST(mpi_one_sided_tasks, all_ranks_begin_together_in_blocks_and_again_by_the_counter) {
   constexpr int ranks = 4, tasks = 64;
-  if (!is_rank("mpi_one_sided_tasks.*", ranks)) return;
+  if (again_as_ranks(ranks, "mpi_one_sided_test")) return;
   late_rank = 2;
   block = tasks / ranks;
   std::string name = "mpi_one_sided";
@@ -111,7 +102,7 @@ TEST(mpi_one_sided_tasks, all_ranks_begin_together_in_blocks_and_again_by_the_co
 }
 
 TEST(mpi_one_sided_exactly_once, counts_neither_what_nobody_has_taken_nor_what_two_have_taken) {
-  if (!is_rank("mpi_one_sided_exactly_once.*", 3)) return;
+  if (again_as_ranks(3, "mpi_one_sided_test")) return;
   const mpi::Environment world;
   const int first = world.rank() == 0, last = world.rank() == 2;
   EXPECT_EQ(exactly_once({first, last, 0, 1, first + last, 2 * first}), 2);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "03_processes/mpi_reduce/ring_all_reduce.hpp"
 #include "cookbook/mpi.hpp"
 #include "support/run.hpp"
@@ -113,13 +114,7 @@ void expect_operators_right(int rank, int ranks, MPI_Comm comm) {
 
 /// This test starts itself again as eight ranks; they form groups of two ranks, of three, and so on.
 TEST(mpi_reduce_mpi_operators, combine_what_plain_loops_combine_for_any_number_of_ranks) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(8, "mpi_reduce_test", {"--gtest_filter=mpi_reduce_mpi_operators.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 8U) << result.text();
-    return;
-  }
+  if (again_as_ranks(8, "mpi_reduce_test")) return;
   const mpi::Environment world;
   expect_ring_right(world.rank(), world.size());
   for (int ranks = 2; ranks <= world.size(); ++ranks) {  // of one rank, Open MPI 4.1 copies the number as it is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "cookbook/mpi.hpp"
 #include "support/run.hpp"
 
@@ -145,13 +146,7 @@ void what_cannot_be_is_an_error() {
 
 /// This test starts itself again as two ranks.
 TEST(mpi_send_receive_send_modes, differ_in_when_the_call_returns) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(2, "mpi_send_receive_test", {"--gtest_filter=mpi_send_receive_send_modes.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 2U) << result.text();
-    return;
-  }
+  if (again_as_ranks(2, "mpi_send_receive_test")) return;
   const mpi::Environment world(2);
   buffered_sends_need_no_receive(world.rank());
   synchronous_sends_wait_for_the_receive(world.rank());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -105,12 +106,8 @@ TEST(mpi_topology, more_rows_than_ranks_are_refused_in_one_line) {
 
 /// This test starts itself again as three ranks, of which two have places in a grid.
 TEST(mpi_topology_communicators, are_freed_by_each_rank_that_has_a_place) {
-  if (std::getenv("COOKBOOK_TEST_RANKS") == nullptr) {
-    const auto result = run_ranks(3, "mpi_topology_test", {"--gtest_filter=mpi_topology_communicators.*"},
-                                  {.environment = {{"COOKBOOK_TEST_RANKS", "1"}, {"GTEST_COLOR", "no"}}});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("PASSED +\\] 1 test").size(), 3U) << result.text();
-    EXPECT_EQ(result.lines_with("has no place$").size(), 1U) << result.text();
+  if (const auto result = again_as_ranks(3, "mpi_topology_test")) {
+    EXPECT_EQ(result->lines_with("has no place$").size(), 1U) << result->text();
     return;
   }
   std::string arguments[] = {"mpi_topology", "--rows", "2"};
