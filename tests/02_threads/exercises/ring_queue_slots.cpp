@@ -31,13 +31,15 @@ void say_closed(RingQueue<int>& queue);
 /// An explicit instantiation may name private members.
 template <auto puts, auto gets, auto slots, auto closed>
 struct Private {
-  friend void begin_at(RingQueue<int>& queue, std::uint64_t n) {
+  static void begin(RingQueue<int>& queue, std::uint64_t n) {
     queue.*puts = n;
     queue.*gets = n;
-    for (std::uint64_t next = n; next < n + (queue.*slots).size(); ++next) {
-      (queue.*slots)[next % (queue.*slots).size()].turn = static_cast<std::uint32_t>(2 * next);
+    const std::size_t capacity = (queue.*slots).size();
+    for (std::uint64_t next = n; next < n + capacity; ++next) {
+      (queue.*slots)[next % capacity].turn = static_cast<std::uint32_t>(2 * next);
     }
   }
+  friend void begin_at(RingQueue<int>& queue, std::uint64_t n) { Private::begin(queue, n); }
   friend void say_closed(RingQueue<int>& queue) { queue.*closed = true; }
 };
 template struct Private<&RingQueue<int>::puts_, &RingQueue<int>::gets_, &RingQueue<int>::slots_,
