@@ -27,7 +27,7 @@ void work(unsigned seed) {
   const auto lose_core = [&] {
     if (random() % 8 == 0) std::this_thread::yield();  // can happen at any time; this makes it happen more often
   };
-  for (int i = 0; i < 100'000 && !seen; ++i) {
+  for (int i = 0; i < 30'000 && !seen; ++i) {
     const auto first = stack.pop(lose_core), second = stack.pop(lose_core);
     for (const auto node : {first, second}) {
       if (node && is_taken[*node].exchange(true)) seen = true;

@@ -21,7 +21,7 @@ std::atomic<bool> seen_two = false;
 void lose_core() { std::this_thread::yield(); }
 
 void work() {
-  for (int i = 0; i < 20'000 && !seen_two; ++i) {
+  for (int i = 0; i < 5'000 && !seen_two; ++i) {
     while (taken) lose_core();  // wrong: between this step ...
     lose_core();
     taken = true;  // ... and this one, the other thread may take the lock

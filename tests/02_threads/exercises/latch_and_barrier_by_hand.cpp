@@ -2,17 +2,43 @@
 
 #include "hand_made_barrier.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
 using judge::expect;
 using judge::within_two_seconds;
+
+namespace {
+
+std::atomic<int> waits = 0;
+std::atomic<bool> waits_end_by_themselves = false;
+
+}  // namespace
+
+// Stands before the library's own function, which a std::condition_variable calls: counts, and lets a thread wake up
+// for no reason, as the standard allows.
+extern "C" int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  ++waits;
+  timespec end = {};
+  clock_gettime(CLOCK_REALTIME, &end);
+  if (waits_end_by_themselves) {
+    end.tv_nsec += 5'000'000;
+    if (end.tv_nsec >= 1'000'000'000) ++end.tv_sec, end.tv_nsec -= 1'000'000'000;
+  } else {
+    end.tv_sec += 3600;
+  }
+  const int result = pthread_cond_timedwait(condition, mutex, &end);
+  return result == ETIMEDOUT ? 0 : result;
+}
 
 namespace {
 
@@ -31,9 +57,25 @@ void nobody_goes_on_before_all_have_come() {
   while (id == 0) std::this_thread::sleep_for(1ms);
   const bool asleep = judge::sleeps(id);
   expect(through == 0, "A thread goes on although one of three has not come.");
+  expect(waits > 0, "No thread waits at a condition variable until it is notified.");
   expect(asleep, "A thread keeps its processor busy while it waits.");
   std::jthread third([&] { barrier.arrive_and_wait(); });
   expect(within_two_seconds([&] { return through == 2; }), "All three have come, and not all of them go on.");
+}
+
+void a_thread_may_wake_up_for_no_reason() {
+  HandMadeBarrier barrier(2);
+  std::atomic<bool> through = false;
+  waits_end_by_themselves = true;
+  std::jthread first([&] {
+    barrier.arrive_and_wait();
+    through = true;
+  });
+  std::this_thread::sleep_for(50ms);
+  expect(!through, "A thread that wakes up for no reason goes on although not all have come.");
+  barrier.arrive_and_wait();
+  first.join();
+  waits_end_by_themselves = false;
 }
 
 void many_phases(int count) {
@@ -70,6 +112,7 @@ void many_phases(int count) {
 
 int main() {
   nobody_goes_on_before_all_have_come();
+  a_thread_may_wake_up_for_no_reason();
   for (const int count : {1, 2, 5}) many_phases(count);
   std::puts("the barrier holds the threads together");
 }

@@ -51,6 +51,18 @@ void nothing_is_left() {
   expect(!taken, "pop() returns a node that another thread has taken meanwhile.");
 }
 
+/// Others change the head in many attempts, so that one after the other fails.
+void it_does_not_give_up() {
+  Stack stack(2);
+  stack.push(0);
+  stack.push(1);
+  int attempts = 0;
+  const auto taken = stack.pop([&] {
+    if (++attempts <= 10'000) stack.push(stack.pop().value_or(0));
+  });
+  expect(taken == Node{1}, "pop() gives up when others have changed the head often, although the stack is not empty.");
+}
+
 void many_threads() {
   constexpr Node nodes = 8;
   Stack stack(nodes);
@@ -84,6 +96,7 @@ int main() {
   one_thread();
   the_head_is_the_same_again();
   nothing_is_left();
+  it_does_not_give_up();
   many_threads();
   std::puts("every node has one owner");
 }

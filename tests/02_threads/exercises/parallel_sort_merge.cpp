@@ -6,27 +6,53 @@
 #include <compare>
 #include <cstdio>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 using judge::expect;
+using judge::within_two_seconds;
 
 namespace {
 
-/// A number that counts how often each of up to 64 threads compares it. A thread that has made a part of its share
-/// waits until three others have done so as well.
+/// How the threads of one merge share the work.
+struct Work {
+  int threads = 0;     // so many have to take part
+  long all = 0;        // so many numbers are written
+  int generation = 0;  // of the merge
+  std::atomic<int> taking_part = 0, under_way = 0;
+  std::atomic<long> written[64] = {};
+
+  /// A thread that has written a part of its share waits until all others have done so as well.
+  void note() {
+    thread_local int mine = 0, mine_of = 0;
+    if (mine_of != generation) {
+      mine_of = generation;
+      mine = taking_part++ % 64;
+    }
+    if (++written[mine] != all / threads / 4) return;
+    ++under_way;
+    expect(within_two_seconds([&] { return under_way >= threads; }),
+           "The parts are not merged by " + std::to_string(threads) + " threads at the same time.");
+  }
+};
+Work work;
+
+/// A number that notes which thread writes it.
 struct Counted {
   int number = 0;
-  inline static std::atomic<int> threads = 0;
-  inline static std::atomic<long> comparisons[64];
+
+  Counted() = default;
+  Counted(const Counted&) = default;
+  Counted& operator=(const Counted& other) {
+    number = other.number;
+    work.note();
+    return *this;
+  }
 
   // all comparisons, as std::ranges asks for
-  friend std::strong_ordering operator<=>(const Counted& a, const Counted& b) {
-    thread_local const int mine = threads++ % 64;
-    if (++comparisons[mine] == 10'000) judge::meet(4, "The parts are not merged by four threads at the same time.");
-    return a.number <=> b.number;
-  }
-  friend bool operator==(const Counted& a, const Counted& b) { return (a <=> b) == 0; }
+  friend std::strong_ordering operator<=>(const Counted& a, const Counted& b) { return a.number <=> b.number; }
+  friend bool operator==(const Counted& a, const Counted& b) { return a.number == b.number; }
 };
 
 std::vector<int> random_row(std::size_t size, int greatest) {
@@ -72,20 +98,21 @@ void merges() {
   }
 }
 
-void threads_share_the_work() {
-  constexpr std::size_t size = 100'000;
-  std::vector<Counted> a(size), b(size), merged(2 * size);
-  for (std::size_t i = 0; i < size; ++i) {
-    a[i].number = static_cast<int>(3 * i);
-    b[i].number = static_cast<int>(3 * i + 1);
-  }
-  parallel_merge<Counted>(a, b, merged, 4);
-  long most = 0, all = 0;
-  for (const std::atomic<long>& comparisons : Counted::comparisons) {
-    most = std::max(most, comparisons.load());
-    all += comparisons;
-  }
-  expect(most < all / 2, "One of four threads makes more than half of the comparisons.");
+/// The numbers of each row go up by `step`, from `first_a` and `first_b` on.
+void threads_share_the_work(std::size_t size_a, int first_a, std::size_t size_b, int first_b, int step, int threads) {
+  std::vector<Counted> a(size_a), b(size_b), merged(size_a + size_b);
+  for (std::size_t i = 0; i < size_a; ++i) a[i].number = first_a + step * static_cast<int>(i);
+  for (std::size_t i = 0; i < size_b; ++i) b[i].number = first_b + step * static_cast<int>(i);
+  work.threads = threads;
+  work.all = static_cast<long>(size_a + size_b);
+  ++work.generation;
+  work.taking_part = work.under_way = 0;
+  for (std::atomic<long>& written : work.written) written = 0;
+  parallel_merge<Counted>(a, b, merged, threads);
+  long most = 0;
+  for (const std::atomic<long>& written : work.written) most = std::max(most, written.load());
+  expect(most * 2 * threads < work.all * 3,
+         "One of " + std::to_string(threads) + " threads merges half as much again as its share.");
 }
 
 }  // namespace
@@ -93,6 +120,9 @@ void threads_share_the_work() {
 int main() {
   cuts();
   merges();
-  threads_share_the_work();
+  for (const int threads : {4, 3, 6}) threads_share_the_work(60'000, 0, 60'000, 1, 3, threads);
+  // one row behind the other: the longer one has to be cut, whichever it is
+  threads_share_the_work(1'000, 1'000'000, 100'000, 0, 1, 4);
+  threads_share_the_work(100'000, 0, 1'000, 1'000'000, 1, 4);
   std::puts("all rows are merged");
 }

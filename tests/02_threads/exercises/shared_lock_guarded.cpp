@@ -36,14 +36,16 @@ void results() {
   });
 }
 
-void exceptions() {
+/// A function may throw whatever it likes.
+template <typename Mistake>
+void exceptions(const Mistake& mistake) {
   Text text(std::string("abc"));
   for (int i = 0; i < 2; ++i) {
     bool caught = false;
-    const auto fail = [](const std::string&) -> int { throw std::runtime_error("mine"); };
+    const auto fail = [&](const std::string&) -> int { throw mistake; };
     try {
       i == 0 ? text.read(fail) : text.write(fail);
-    } catch (const std::runtime_error&) {
+    } catch (const Mistake&) {
       caught = true;
     }
     expect(caught, "An exception of the function does not go on to the caller.");
@@ -71,8 +73,23 @@ void readers_meet() {
   }
 }
 
-/// While one is inside, the other one waits, and comes in afterwards. A writer that is first takes its time.
-void a_writer_is_alone(bool first_reads, bool second_reads) {
+/// Two values have nothing to do with each other.
+void each_value_has_its_own_lock() {
+  Text one(std::string("abc")), other(std::string("def"));
+  std::atomic<bool> entered = false;
+  std::jthread thread;
+  one.write([&](std::string&) {
+    thread = std::jthread([&] {
+      other.write([](std::string&) {});
+      other.read([&](const std::string&) { entered = true; });
+    });
+    expect(within_two_seconds([&] { return entered.load(); }),
+           "While a writer is inside one value, nobody can use another value.");
+  });
+}
+
+/// While one is inside, the other one waits, and comes in afterwards.
+void a_writer_is_alone(bool first_reads, bool second_reads, std::chrono::milliseconds wait = 30ms) {
   Text text(std::string("abc"));
   const std::string first_one = first_reads ? "a reader" : "a writer",
                     second_one = second_reads ? "A reader" : "A writer";
@@ -85,7 +102,7 @@ void a_writer_is_alone(bool first_reads, bool second_reads) {
   std::jthread first([&] { first_reads ? text.read(first_use) : text.write(first_use); });
   expect(within_two_seconds([&] { return first_is_in.load(); }), "Nobody is inside, and nobody can come in.");
   std::jthread second([&] { second_reads ? text.read(second_use) : text.write(second_use); });
-  std::this_thread::sleep_for(30ms);
+  std::this_thread::sleep_for(wait);
   expect(!second_is_in, second_one + " comes in while " + first_one + " is inside.");
   leave = true;
   expect(within_two_seconds([&] { return second_is_in.load(); }),
@@ -128,7 +145,14 @@ int main() {
       if (!first_reads || !second_reads) a_writer_is_alone(first_reads, second_reads);
     }
   }
-  exceptions();
+  // Meanwhile two of them have to wait for a long time.
+  std::jthread patient_writer([] { a_writer_is_alone(true, false, 1500ms); });
+  std::jthread patient_reader([] { a_writer_is_alone(false, true, 1500ms); });
+  each_value_has_its_own_lock();
+  exceptions(std::runtime_error("mine"));
+  exceptions(7);
   many_threads();
+  patient_writer.join();
+  patient_reader.join();
   std::puts("readers and writers keep apart");
 }
