@@ -20,7 +20,8 @@ written. exercise.toml in the recipe's folder has a table each:
     calls = {MPI_Send = 2}             # calls of MPI's functions, at least, in all ranks together;
                                        # "MPI_Send|MPI_Isend" = 2 counts both
     sent = 2000002                     # bytes that all ranks together send each other point to point, at least
-    synchronous = true                 # it must also end if every MPI_Send waits for its receive, as MPI allows
+    synchronous = true                 # it must also end if every MPI_Send, and the wait for every MPI_Isend, waits for
+                                       # the receive, as MPI allows
     functions = 500000                 # of the program's own functions, coroutines included, that are entered, at least
     sleeps = true                      # a repair may sleep, as one that backs off does: it is judged without the sleep
     sanitizer = "thread"               # thread, address (with undefined), none; oclgrind for kernels of OpenCL; for

@@ -1,8 +1,8 @@
 // Loaded before the ranks by LD_PRELOAD, when an exercise is judged: writes to the file that COOKBOOK_EXERCISE_RECORD
 // names a line "call MPI_Send" for each of the first thousand calls of a function that moves data, and a line "sent N"
 // for the N bytes of each of the first 100,000 messages from one rank to another. With COOKBOOK_EXERCISE_SYNCHRONOUS
-// in the environment MPI_Send waits for its receive, as MPI allows it to do with any message. It stands before the
-// library by MPI's own profiling interface (MPI 4.0, chapter 15).
+// in the environment MPI_Send waits for its receive, as MPI allows it to do with any message, and so does the wait for
+// an MPI_Isend. It stands before the library by MPI's own profiling interface (MPI 4.0, chapter 15).
 
 #include <mpi.h>
 
@@ -51,20 +51,32 @@ using Status = MPI_Status*;
     return PMPI_##name arguments;            \
   }
 
+/// Whether a send has to wait for its receive.
+static bool synchronous() {
+  static const bool asked_for = std::getenv("COOKBOOK_EXERCISE_SYNCHRONOUS") != nullptr;
+  return asked_for;
+}
+
 extern "C" int MPI_Send(TO) {
-  static const bool synchronous = std::getenv("COOKBOOK_EXERCISE_SYNCHRONOUS") != nullptr;
   count_call("MPI_Send");
   count_bytes(count, type, rank, comm);
-  return synchronous ? PMPI_Ssend(MESSAGE) : PMPI_Send(MESSAGE);
+  return synchronous() ? PMPI_Ssend(MESSAGE) : PMPI_Send(MESSAGE);
+}
+
+extern "C" int MPI_Isend(TO, Request request) {
+  count_call("MPI_Isend");
+  count_bytes(count, type, rank, comm);
+  return synchronous() ? PMPI_Issend(MESSAGE, request) : PMPI_Isend(MESSAGE, request);
 }
 
 SENDING(Ssend, (TO), (MESSAGE))
 SENDING(Bsend, (TO), (MESSAGE))
 SENDING(Rsend, (TO), (MESSAGE))
-SENDING(Isend, (TO, Request request), (MESSAGE, request))
 SENDING(Issend, (TO, Request request), (MESSAGE, request))
 SENDING(Ibsend, (TO, Request request), (MESSAGE, request))
 SENDING(Irsend, (TO, Request request), (MESSAGE, request))
+SENDING(Send_init, (TO, Request request), (MESSAGE, request))  // counts as one message, however often it is started
+SENDING(Ssend_init, (TO, Request request), (MESSAGE, request))
 COUNTED(Recv, (FROM, Status status), (MESSAGE, status))
 COUNTED(Irecv, (FROM, Request request), (MESSAGE, request))
 
@@ -88,6 +100,7 @@ COUNTED(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm com
 #define BLOCK_ARGUMENTS out, out_count, out_type, in, in_count, in_type
 COUNTED(Scatter, (BLOCKS, int root, MPI_Comm comm), (BLOCK_ARGUMENTS, root, comm))
 COUNTED(Gather, (BLOCKS, int root, MPI_Comm comm), (BLOCK_ARGUMENTS, root, comm))
+COUNTED(Igather, (BLOCKS, int root, MPI_Comm comm, Request request), (BLOCK_ARGUMENTS, root, comm, request))
 COUNTED(Allgather, (BLOCKS, MPI_Comm comm), (BLOCK_ARGUMENTS, comm))
 COUNTED(Alltoall, (BLOCKS, MPI_Comm comm), (BLOCK_ARGUMENTS, comm))
 COUNTED(Scatterv,

@@ -104,6 +104,23 @@ inline Effort effort() {
   return {seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_nvcsw};
 }
 
+/// How often another process, which has one thread, begins to wait within 0.3 s. It is 0 if it waits to be woken, and
+/// more than 2 if it looks again and again, with a sleep in between.
+inline long waits_begun_in(pid_t process) {
+  const auto begun = [&] {
+    std::FILE* file = std::fopen(("/proc/" + std::to_string(process) + "/status").c_str(), "r");
+    if (file == nullptr) return 0L;
+    long times = 0;
+    char line[256];
+    while (std::fgets(line, sizeof line, file) != nullptr) std::sscanf(line, "voluntary_ctxt_switches: %ld", &times);
+    std::fclose(file);
+    return times;
+  };
+  const long before = begun();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  return begun() - before;
+}
+
 /// Calls `look` in another thread, and waits for it: what does another thread see now?
 template <typename Look>
 void elsewhere(Look look) {

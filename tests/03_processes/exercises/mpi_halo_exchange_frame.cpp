@@ -10,7 +10,24 @@ using judge::expect;
 
 namespace {
 
-int messages = 0;  // sent by this rank
+int messages = 0;                    // sent by this rank
+long row_size = 0, column_size = 0;  // in bytes, of this rank's tile
+
+/// A message to a neighbour.
+void count_message(int count, MPI_Datatype type, int rank) {
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  const long bytes = static_cast<long>(count) * size;
+  ++messages;
+  expect(rank == MPI_PROC_NULL || bytes == row_size || bytes == column_size,
+         "A rank sends a message that is no row and no column of its own cells.");
+}
+
+void expect_messages_of(const Tile& tile) {
+  const auto [top, bottom, left, right] = tile.area();
+  row_size = static_cast<long>(right - left) * static_cast<long>(sizeof(double));
+  column_size = static_cast<long>(bottom - top) * static_cast<long>(sizeof(double));
+}
 
 /// A communicator of the first `ranks` ranks; MPI_COMM_NULL on the others.
 MPI_Comm first_ranks(int ranks, int rank) {
@@ -39,6 +56,7 @@ bool frame_is_right(const Tile& tile, const Cells& plate) {
 void steps(MPI_Comm comm, void (*time_step)(Tile&)) {
   for (const auto& [rows, columns] : {std::pair(4, 4), std::pair(9, 31), std::pair(50, 7)}) {
     Tile tile(comm, rows, columns);
+    expect_messages_of(tile);
     for (int step = 1; step <= 4; ++step) {
       messages = 0;
       time_step(tile);
@@ -55,6 +73,7 @@ void a_late_rank(MPI_Comm comm, int late) {
   int rank = 0;
   MPI_CHECK(MPI_Comm_rank(comm, &rank));
   Tile tile(comm, rows, columns);
+  expect_messages_of(tile);
   exchange_then_work(tile);  // now the frame is out of date
   const Cells plate = heat_serially(rows, columns, 1);
   MPI_CHECK(MPI_Barrier(comm));
@@ -83,18 +102,46 @@ void a_late_rank(MPI_Comm comm, int late) {
   MPI_CHECK(MPI_Barrier(comm));
 }
 
+/// One rank is late to end the exchange: what it has begun goes on without that.
+void a_late_end(MPI_Comm comm, int late) {
+  int rank = 0;
+  MPI_CHECK(MPI_Comm_rank(comm, &rank));
+  Tile tile(comm, 40, 600);
+  expect_messages_of(tile);
+  MPI_CHECK(MPI_Barrier(comm));
+  tile.begin_exchange();
+  if (rank != late) tile.end_exchange();
+  MPI_Request ended;
+  MPI_CHECK(MPI_Ibarrier(comm, &ended));
+  int all_have_ended = 0;
+  for (int i = 0; i < 5000 && !all_have_ended; ++i) {
+    MPI_CHECK(MPI_Test(&ended, &all_have_ended, MPI_STATUS_IGNORE));
+    usleep(1000);
+  }
+  expect(all_have_ended != 0,
+         "A neighbour's cells come only when it calls end_exchange(): begin_exchange() begins nothing.");
+  if (rank == late) tile.end_exchange();
+  MPI_CHECK(MPI_Barrier(comm));
+}
+
 }  // namespace
 
 // These stand before MPI's own functions (MPI 4.0, chapter 15), and count.
 extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
                          MPI_Request* request) {
-  ++messages;
+  count_message(count, type, rank);
   return PMPI_Isend(data, count, type, rank, tag, comm, request);
 }
 
 extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm) {
-  ++messages;
+  count_message(count, type, rank);
   return PMPI_Ssend(data, count, type, rank, tag, comm);  // it must not rely on copies that MPI makes
+}
+
+extern "C" int MPI_Issend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                          MPI_Request* request) {
+  count_message(count, type, rank);
+  return PMPI_Issend(data, count, type, rank, tag, comm, request);
 }
 
 int main() {
@@ -105,7 +152,10 @@ int main() {
       steps(comm, exchange_then_work);
       steps(comm, exchange_during_work);
       if (ranks > 1) {
-        for (const int late : {0, ranks - 1}) a_late_rank(comm, late);
+        for (const int late : {0, ranks - 1}) {
+          a_late_rank(comm, late);
+          a_late_end(comm, late);
+        }
       }
       MPI_CHECK(MPI_Comm_free(&comm));
     }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -20,13 +21,18 @@ using judge::expect;
 
 namespace {
 
+/// No std::runtime_error: that is what those get who come later.
+struct Hopeless : std::exception {
+  const char* what() const noexcept override { return "hopeless"; }
+};
+
 struct Data {
   int first = 0, second = 0;  // equal, except in the middle of a change
   int repairs = 0;
   bool hopeless = false;
 
   void repair() {
-    if (hopeless) throw std::runtime_error("hopeless");
+    if (hopeless) throw Hopeless();
     judge::number(0) = 1;  // others must not be inside now
     usleep(30'000);
     judge::number(0) = 0;
@@ -136,8 +142,10 @@ void the_repair_fails() {
   std::string told;
   try {
     const Monitored::Access data(*monitor);
-  } catch (const std::runtime_error& error) {
+  } catch (const Hopeless& error) {
     told = error.what();
+  } catch (...) {
+    told = "something else";
   }
   expect(told == "hopeless", "repair() has thrown, and its exception does not go to the caller.");
   for (int i = 0; i < 2; ++i) {
@@ -148,6 +156,41 @@ void the_repair_fails() {
   }
 }
 
+void the_repair_fails_while_others_wait() {
+  const Shared<Monitored> monitor;
+  const pid_t owner = cookbook::start_child([&] {
+    const Monitored::Access data(*monitor);
+    data->hopeless = true;
+    judge::number(2) = 1;
+    for (;;) pause();
+  });
+  expect(judge::within_two_seconds([] { return judge::number(2) == 1; }), "A process does not get access.");
+  pid_t others[3];
+  for (pid_t& other : others) {
+    other = cookbook::start_child([&]() -> int {
+      try {
+        const Monitored::Access data(*monitor);
+        return admitted;
+      } catch (const Hopeless&) {
+        ++judge::number(3);
+        return runtime_error;
+      } catch (const std::runtime_error&) {
+        return runtime_error;
+      }
+    });
+    expect(judge::sleeps_in(other), "A process that waits for access keeps its processor busy.");
+  }
+  kill(owner, SIGKILL);
+  expect(cookbook::exit_code_of(owner) == -SIGKILL, "A process does not get access.");
+  for (const pid_t other : others) {
+    const auto code = cookbook::exit_code_of(other, 2s);
+    expect(code.has_value(), "repair() has thrown, and a process that waited for access goes on waiting.");
+    expect(*code != admitted, "A process gets access to data that could not be repaired.");
+    expect(*code == runtime_error, "Where the data cannot be repaired, lock() does not throw std::runtime_error.");
+  }
+  expect(judge::number(3) == 1, "repair() has thrown, and its exception does not go to the one who called it.");
+}
+
 }  // namespace
 
 int main() {
@@ -155,5 +198,6 @@ int main() {
   an_owner_dies();
   the_repair_fails();
   an_owner_dies_while_others_wait();
+  the_repair_fails_while_others_wait();
   std::puts("the data outlive their owners");
 }
