@@ -141,6 +141,7 @@ class Broker {
     set("RABBITMQ_ENABLED_PLUGINS_FILE", folder + "/plugins");
     set("RABBITMQ_MNESIA_BASE", folder + "/data");
     set("RABBITMQ_LOG_BASE", folder + "/log");
+    set("RABBITMQ_SCRIPTS_DIR", without_plugins(folder));
     set("RABBITMQ_PID_FILE", folder + "/pid");
     set("ERL_CRASH_DUMP", folder + "/crash");
     const int output = open((folder + "/output").c_str(), O_WRONLY | O_CREAT, 0600),
@@ -150,6 +151,22 @@ class Broker {
     dup2(output, STDERR_FILENO);
     execl(server, server, nullptr);
     _exit(127);
+  }
+
+  /// Makes a RabbitMQ in `folder` of links to the installed one's parts, but for its 40 plugins, and returns where its
+  /// scripts are. A broker loads some 800 modules of Erlang when it starts, and looks for each in every folder of the
+  /// plugins, although none is enabled: with them, its start takes twice the processor time.
+  static std::string without_plugins(const std::filesystem::path& folder) {
+    const auto installed = std::filesystem::canonical(server).parent_path().parent_path();
+    if (!std::filesystem::create_directory(folder / "lean")) return folder / "lean/sbin";  // the broker starts again
+    std::filesystem::create_directory(folder / "lean/plugins");
+    for (const auto& part : std::filesystem::directory_iterator(installed / "plugins")) {
+      const std::string name = part.path().filename();
+      if (!name.starts_with("rabbitmq_") || name.starts_with("rabbitmq_prelaunch"))
+        std::filesystem::create_symlink(part.path(), folder / "lean/plugins" / name);
+    }
+    std::filesystem::create_symlink(installed / "sbin", folder / "lean/sbin");
+    return folder / "lean/sbin";
   }
 
   /// A port that no other program gets while the supervisor lives, since the socket bound to it is never closed. With

@@ -146,7 +146,7 @@ TEST(mpi_many_hosts, where_hosts_cannot_be_made_it_is_skipped_with_the_reason) {
   if (geteuid() != 0) {
     const auto result = run_parts("03_processes/mpi_many_hosts");
     EXPECT_EQ(result.exit_code, 77);
-    EXPECT_THAT(result.err, ElementsAre("hosts.sh: only root may make networks and start sshd"));
+    EXPECT_THAT(result.err, ElementsAre("hosts.sh: skipped: only root may make networks and start sshd"));
     return;
   }
   for (const std::string right : {"sys_admin", "net_admin"}) {
@@ -154,7 +154,7 @@ TEST(mpi_many_hosts, where_hosts_cannot_be_made_it_is_skipped_with_the_reason) {
     EXPECT_EQ(result.exit_code, 77) << result.text();
     EXPECT_TRUE(result.out.empty()) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();
-    EXPECT_THAT(result.err[0], testing::StartsWith("hosts.sh: ")) << result.text();
+    EXPECT_THAT(result.err[0], testing::StartsWith("hosts.sh: skipped: ")) << result.text();
   }
 }
 

@@ -10,7 +10,7 @@
 set -euo pipefail
 
 complain() { echo "hosts.sh: $*" >&2; }
-skip() { complain "$*"; exit 77; }
+skip() { complain "skipped: $*"; exit 77; }
 
 slots=2
 if [[ ${1-} == --slots ]]; then slots=$2; shift 2; fi
