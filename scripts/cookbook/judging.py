@@ -581,6 +581,30 @@ def executed_lines(exercise, job):
     return found, branches
 
 
+CONTROL = re.compile(r"\b(?:(?:if|while|switch|catch)\b[^;{}]*\)|for\b[^{}]*\)|else|do|try)\s*$")
+
+
+def in_coroutine(text, place):
+    """Whether this place in a source without comments belongs to a coroutine: GCC may leave its lines out, or count
+    them as never executed."""
+    while True:
+        depth, start = 0, place
+        while start > 0 and depth >= 0:
+            start -= 1
+            depth += {"}": 1, "{": -1}.get(text[start], 0)
+        if depth >= 0:
+            return False
+        depth, end = 1, start + 1
+        while end < len(text) and depth > 0:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        if re.search(r"\bco_(?:await|return|yield)\b", text[start:end]):
+            return True
+        if not CONTROL.search(text[max(0, start - 300):start]):
+            return False
+        place = start
+
+
 def statements_executed(exercise, text, lines, branches):
     """Of each statement to keep that stands in the program, how often it is executed, None where it has no code, and
     how often each of its branches is taken: {(number of the piece, number of the statement): [times, [times, ...]]}."""
@@ -596,8 +620,9 @@ def statements_executed(exercise, text, lines, branches):
                 seen = (match.end(), max(counts) if counts else None, branches.get(first, []))
                 if seen[1]:
                     break
-            if seen:
+            if seen and (seen[1] or not in_coroutine(text, match.start())):
                 found[number, part_number] = [seen[1], seen[2]]
+            if seen:
                 place = seen[0] if seen[1] else place
     return found
 

@@ -9,6 +9,10 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <random>
 #include <string>
@@ -144,6 +148,41 @@ void a_slow_client() {
   expect(slow.ended(), "The client has ended the connection, and the server does not.");
 }
 
+/// How many threads this process has.
+std::ptrdiff_t threads_now() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::distance(begin(threads), end(threads));
+}
+
+void one_thread_for_all() {
+  const Server server;
+  std::list<Client> clients;
+  std::ptrdiff_t first = 0;
+  for (int i = 0; i < 8; ++i) {
+    Client& client = clients.emplace_back(server);
+    client.say("hello");
+    expect(client.hear(5) == "hello", "One of several clients gets no answer.");
+    if (i == 0) first = threads_now();
+  }
+  expect(threads_now() <= first, "Clients get threads of their own. All have to be served by one thread.");
+}
+
+/// Errors that no client makes: a socket that is not connected, and one that is closed.
+void other_errors() {
+  for (const bool is_open : {true, false}) {
+    asio::io_context loop;
+    tcp::socket socket(loop);
+    if (is_open) socket.open(tcp::v4());
+    bool returned = false;
+    asio::co_spawn(loop, echo(std::move(socket)), [&](const std::exception_ptr& error) {
+      expect(!error, "An error of a connection leaves the coroutine as an exception, which ends the server.");
+      returned = true;
+    });
+    loop.run_for(std::chrono::seconds(2));
+    expect(returned, "The connection is broken, and the coroutine does not return.");
+  }
+}
+
 void connections_break() {
   const Server server;
   for (int i = 0; i < 3; ++i) {
@@ -163,6 +202,8 @@ void connections_break() {
 int main() {
   answers_come_back();
   a_slow_client();
+  one_thread_for_all();
+  other_errors();
   connections_break();
   std::puts("every client gets back what it has sent");
 }

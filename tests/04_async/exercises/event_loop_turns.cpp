@@ -38,12 +38,13 @@ void timers_in_order() {
       called += letter;
     });
   };
-  at(3, 'd');
+  at(3, 'e');
   at(1, 'a');
-  at(2.5, 'c');
+  at(1.000001, 'c');
+  at(2.5, 'd');
   at(1, 'b');
   loop.run();
-  expect(called == "abcd", "Timers are not called in the order in which they are due: " + called + ", not abcd.");
+  expect(called == "abcde", "Timers are not called in the order in which they are due: " + called + ", not abcde.");
   loop.call_later(2, [&] { expect(loop.time() == 5, "In the callback of a later timer, time() is wrong."); });
   loop.run();
   expect(loop.time() == 5, "After all timers time() is not when the last one was due.");
@@ -71,6 +72,30 @@ void the_clock_waits_while_callbacks_are_ready() {
   });
   loop.run();
   expect(loop.time() == 10, "The clock is not set to the time of the timer.");
+}
+
+/// Callbacks are ready, and two timers are due: they all are one turn, and stop() ends it at its end only.
+void timers_join_what_is_ready(bool stops) {
+  SmallLoop loop;
+  std::string called;
+  loop.call_soon([&] {
+    loop.call_later(0, [&] { called += 'c'; });
+    loop.call_later(0, [&] { called += 'd'; });
+    loop.call_soon([&] {
+      if (stops) loop.stop();
+      loop.call_soon([&] { called += 'e'; });
+      called += 'b';
+    });
+    called += 'a';
+  });
+  loop.run();
+  if (stops) {
+    expect(called == "abcd",
+           "stop() is called in a turn that two timers have joined: this turn is not done to its end.");
+    loop.run();
+  }
+  expect(called == "abcde",
+         "Timers that are due do not all join the callbacks that are ready: " + called + ", not abcde.");
 }
 
 /// What a turn queues belongs to the next one, which begins with the timers that are due.
@@ -118,6 +143,8 @@ int main() {
   timers_in_order();
   timers_due_together_are_one_turn();
   the_clock_waits_while_callbacks_are_ready();
+  timers_join_what_is_ready(false);
+  timers_join_what_is_ready(true);
   nobody_keeps_the_timers_waiting();
   stop_ends_the_run_after_the_turn();
   std::puts("all turns came in order");
