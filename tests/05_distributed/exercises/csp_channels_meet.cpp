@@ -126,58 +126,63 @@ void many_values() {
   for (const int one : times) expect(one == 1, "A value was read twice, or never.");
 }
 
-void the_end_while_they_wait() {
-  Channel<int> a, b, c;
-  std::string reader_end, writer_end, left_end;
-  const auto read_a = [&](Channel<int>::Reader& in) { reader_end = end_of([&] { in(); }); };
-  const auto write_b = [&](Channel<int>::Writer& out) { writer_end = end_of([&] { out(1); }); };
-  const auto read_c = [&](Channel<int>::Reader& in) { left_end = end_of([&] { in(); }); };
-  const auto ends = [&](Channel<int>::Writer& of_a, Channel<int>::Reader& of_b, Channel<int>::Writer& of_c) {
-    let_others_run();
-    of_a.poison();
-    of_b.poison();
-    of_c.retire();
+/// A channel ends, by poison or since one side has retired, before a process of the other side comes or while it waits.
+/// What that process is told.
+template <bool writes>
+std::string end_of_one(bool poisoned, bool waits) {
+  Channel<int> a;
+  std::string end;
+  const auto one = [&](Channel<int>::End<writes>& of_a) {
+    if (!waits) let_others_run();
+    end = end_of([&] {
+      if constexpr (writes) {
+        of_a(1);
+      } else {
+        of_a();
+      }
+    });
   };
-  parallel(process(read_a, a.reader()), process(write_b, b.writer()), process(read_c, c.reader()),
-           process(ends, a.writer(), b.reader(), c.writer()));
-  expect(reader_end == Poisoned().what() && writer_end == Poisoned().what() && left_end == Retired().what(),
-         "Whoever waits is not told that the channel has ended.");
+  const auto ends = [&](Channel<int>::End<!writes>& of_a) {
+    if (waits) let_others_run();
+    if (poisoned) {
+      of_a.poison();
+    } else {
+      of_a.retire();
+    }
+  };
+  parallel(process(one, Channel<int>::End<writes>(a)), process(ends, Channel<int>::End<!writes>(a)));
+  return end;
 }
 
-void the_end_before_they_come() {
-  Channel<int> a, b;
-  std::string reader_end, writer_end;
-  const auto read_a = [&](Channel<int>::Reader& in) {
-    let_others_run();
-    reader_end = end_of([&] { in(); });
-  };
-  const auto write_b = [&](Channel<int>::Writer& out) {
-    let_others_run();
-    writer_end = end_of([&] { out(1); });
-  };
-  const auto ends = [&](Channel<int>::Writer& of_a, Channel<int>::Reader& of_b) {
-    of_a.poison();
-    of_b.retire();
-  };
-  parallel(process(read_a, a.reader()), process(write_b, b.writer()), process(ends, a.writer(), b.reader()));
-  expect(reader_end == Poisoned().what() && writer_end == Retired().what(),
-         "Whoever comes to a channel that is over is not told so.");
+void the_end(bool waits) {
+  const std::string poisoned = Poisoned().what(), retired = Retired().what();
+  expect(end_of_one<false>(true, waits) == poisoned && end_of_one<true>(true, waits) == poisoned &&
+             end_of_one<false>(false, waits) == retired && end_of_one<true>(false, waits) == retired,
+         waits ? "Whoever waits is not told that the channel has ended, or not how."
+               : "Whoever comes to a channel that is over is not told so, or not how.");
 }
 
 /// The fiber that has waited runs only after the channel has ended.
-void a_value_handed_over_counts() {
+void a_value_handed_over_counts(bool poisoned) {
   Channel<Item> a, b;
   bool written = false, read = false;
   const auto write_a = [&](Writer& out) { written = end_of([&] { out(item(1)); }).empty(); };
   const auto read_b = [&](Reader& in) {
     read = end_of([&] { expect(number_of(in()) == 2, "A reader gets another value than was written."); }).empty();
   };
+  const auto end = [&](auto& of) {
+    if (poisoned) {
+      of.poison();
+    } else {
+      of.retire();
+    }
+  };
   const auto other = [&](Reader& of_a, Writer& of_b) {
     let_others_run();
     expect(number_of(of_a()) == 1, "A reader gets another value than was written.");
-    of_a.poison();
+    end(of_a);
     of_b(item(2));
-    of_b.retire();
+    end(of_b);
   };
   parallel(process(write_a, a.writer()), process(read_b, b.reader()), process(other, a.reader(), b.writer()));
   expect(written && read, "A value was handed over before the end of the channel, and its process is told the end.");
@@ -189,9 +194,10 @@ int main() {
   whoever_comes_first_waits(true);
   whoever_comes_first_waits(false);
   two_of_one_side_do_not_meet();
-  the_end_before_they_come();
-  the_end_while_they_wait();
-  a_value_handed_over_counts();
+  for (const bool yes : {false, true}) {
+    the_end(yes);
+    a_value_handed_over_counts(yes);
+  }
   the_first_one_is_served_first(true);
   the_first_one_is_served_first(false);
   many_values();

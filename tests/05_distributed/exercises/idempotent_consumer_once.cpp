@@ -13,15 +13,25 @@ using judge::expect;
 
 namespace {
 
+bool is_done(Database& database, const Deposit& deposit) {
+  return database.run("SELECT count(*) FROM done WHERE key = ?", deposit.key) == 1;
+}
+
 /// A child handles the message and is killed at that step, or not at all with 0.
 void handle(const std::string& file, const Deposit& deposit, int killed_at) {
   const pid_t child = fork();
   if (child == 0) {
     Database database(file);
+    const bool first = !is_done(database, deposit);
+    const long before = balance(database);
     one_transaction(database, deposit, [&](int step) {
+      if (step == 1 && first) {
+        expect(is_done(database, deposit) != (balance(database) != before),
+               "step(1) is not called between the two writes: none is made yet, or both are.");
+      }
       if (step == 2) {
         Database other(file);  // Another connection sees what is written for good.
-        expect(other.run("SELECT count(*) FROM done WHERE key = ?", deposit.key) == 1,
+        expect(is_done(other, deposit),
                "step(2) is called when the message is not written yet: acknowledged then, it would be lost.");
       }
       if (step == killed_at) _exit(9);
@@ -32,6 +42,39 @@ void handle(const std::string& file, const Deposit& deposit, int killed_at) {
   waitpid(child, &status, 0);
   expect(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9), "The consumer fails.");
   if (killed_at == 2) expect(WEXITSTATUS(status) == 9, "step(2) is not called behind the last write.");
+}
+
+/// One write fails, as where the disk is full.
+void a_write_fails(const std::string& file, const Deposit& deposit) {
+  Database(file).run("CREATE TRIGGER full BEFORE UPDATE ON account BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      Database own(file);
+      one_transaction(own, deposit, [](int step) {
+        expect(step != 2,
+               "step(2) is called although a write has failed: acknowledged then, the message would be lost.");
+      });
+    } catch (const std::exception&) {  // the consumer ends, and the message comes again
+    }
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  Database database(file);
+  database.run("DROP TRIGGER full");
+  expect(!is_done(database, deposit), "A write has failed, and the key of the message is stored: it would be lost.");
+}
+
+/// A consumer that goes on: on one connection a message comes twice, and then another one.
+void on_one_connection(const std::string& file, long key) {
+  Database database(file);
+  const long before = balance(database);
+  try {
+    for (const long one : {key, key, key + 1}) one_transaction(database, {one, 1}, [](int) {});
+  } catch (const std::runtime_error& error) {
+    judge::refuse("On the connection on which a message came twice, the next one fails: " + std::string(error.what()));
+  }
+  expect(balance(database) == before + 2, "On one connection, a message that comes twice does not count once.");
 }
 
 }  // namespace
@@ -59,6 +102,17 @@ int main() {
            : key == 3 ? "Killed before the acknowledgement, it counts a message never, or twice."
                       : "A message that is delivered twice does not count once.");
   }
+  const Deposit failing{100, 1'000};
+  expected += failing.cents;
+  a_write_fails(file, failing);
+  handle(file, failing, 0);
+  {
+    Database database(file);
+    expect(balance(database) == expected,
+           "A message of which a write has failed is delivered again, and does not count.");
+  }
+  on_one_connection(file, 101);
+  expected += 2;
   for (int i = 0; i < 2; ++i) {  // two consumers get the same message at the same time
     if (fork() == 0) {
       for (long key = 5; key < 55; ++key) {

@@ -36,6 +36,10 @@ void closed() {
   breaker.on_result(true, 100);
   for (int i = 0; i < limit - 1; ++i) breaker.on_result(false, 100);
   expect(breaker.allows(100), "The failures before a success are counted, too: not only those in succession.");
+  breaker = CircuitBreaker();
+  for (int i = 0; i < limit; ++i) breaker.on_result(false, 10'000L * i);
+  expect(!breaker.allows(10'000L * limit - 9'999),
+         "20 attempts have failed in succession, with pauses in between, and one goes through.");
 }
 
 void open_until_the_pause_is_over() {
@@ -56,25 +60,27 @@ void one_attempt_decides() {
   for (const bool success : {true, false}) {
     CircuitBreaker breaker = failed(limit, 0);
     expect(breaker.allows(2'500), "The pause is over, and no attempt goes through.");
-    for (const long now : {2'500L, 3'000L, 9'000L}) {
+    constexpr long late = 40'000'000;
+    for (const long now : {2'500L, 3'000L, 9'000L, 100'000L, late}) {
       expect(!breaker.allows(now), "After the pause more than one attempt goes through before the first one's result.");
     }
-    breaker.on_result(success, 9'000);
+    breaker.on_result(success, late);
     if (success) {
       for (int i = 0; i < limit; ++i) {
-        expect(breaker.allows(9'000), "The attempt after the pause has succeeded, and others are refused.");
-        breaker.on_result(false, 9'000);
+        expect(breaker.allows(late), "The attempt after the pause has succeeded, and not all others go through.");
       }
-      expect(!breaker.allows(9'000),
+      for (int i = 0; i < limit; ++i) breaker.on_result(false, late);
+      expect(!breaker.allows(late),
              "After it has closed, 20 attempts have failed in succession, and one goes through.");
     } else {
-      expect(!breaker.allows(9'000) && !breaker.allows(10'999),
+      expect(!breaker.allows(late) && !breaker.allows(late + pause_ms - 1),
              "The attempt after the pause has failed, and others go through at once.");
-      expect(breaker.allows(11'000),
+      expect(breaker.allows(late + pause_ms),
              "The attempt after the pause has failed, and after a further pause none goes through.");
-      expect(!breaker.allows(11'000), "After the second pause more than one attempt goes through.");
-      breaker.on_result(true, 11'000);
-      expect(breaker.allows(11'000), "The attempt after the second pause has succeeded, and others are refused.");
+      expect(!breaker.allows(late + pause_ms), "After the second pause more than one attempt goes through.");
+      breaker.on_result(true, late + pause_ms);
+      expect(breaker.allows(late + pause_ms),
+             "The attempt after the second pause has succeeded, and others are refused.");
     }
   }
 }

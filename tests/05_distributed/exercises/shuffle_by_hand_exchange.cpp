@@ -105,6 +105,26 @@ extern "C" int MPI_Sendrecv(const void* data, int count, MPI_Datatype type, int 
   return PMPI_Sendrecv(data, count, type, rank, tag, in, in_count, in_type, from, in_tag, comm, status);
 }
 
+extern "C" int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int rank, int tag, int from, int in_tag,
+                                    MPI_Comm comm, MPI_Status* status) {
+  SENT;
+  return PMPI_Sendrecv_replace(data, count, type, rank, tag, from, in_tag, comm, status);
+}
+
+#define ALL_TO_ALL                                                                                          \
+  const void *out, const int *counts, const int *places, MPI_Datatype type, void *in, const int *in_counts, \
+      const int *in_places, MPI_Datatype in_type, MPI_Comm comm
+
+extern "C" int MPI_Alltoallv(ALL_TO_ALL) {
+  sent_bytes += bytes_of(type, sum(counts));
+  return PMPI_Alltoallv(out, counts, places, type, in, in_counts, in_places, in_type, comm);
+}
+
+extern "C" int MPI_Ialltoallv(ALL_TO_ALL, MPI_Request* request) {
+  sent_bytes += bytes_of(type, sum(counts));
+  return PMPI_Ialltoallv(out, counts, places, type, in, in_counts, in_places, in_type, comm, request);
+}
+
 extern "C" int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   to_all(type, count);
   return PMPI_Bcast(data, count, type, root, comm);
@@ -156,6 +176,7 @@ int main() {
       [](int, int) { return std::size_t{0}; },
       [](int from, int to) { return static_cast<std::size_t>(from == to ? 0 : 30'000 * (to + 1)); },
       [](int from, int to) { return static_cast<std::size_t>(from == 1 && to == 0 ? 100'000 : 0); },
+      [](int from, int to) { return static_cast<std::size_t>(from == 2 && to == 1 ? 3'000'000 : 1); },
   };
   for (const Length length : lengths) exchange_all(world.rank(), world.size(), length);
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
