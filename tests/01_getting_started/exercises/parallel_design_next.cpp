@@ -78,6 +78,44 @@ void stealing() {
              "one.");
     }
   }
+
+  // Each of many workers has one task.
+  for (const std::size_t workers : {9U, 1000U}) {
+    for (std::size_t owner = 0; owner < workers; owner += workers == 9 ? 1 : 123) {
+      for (const std::size_t thief : {std::size_t{0}, owner / 2, workers - 1}) {
+        if (thief == owner) continue;
+        Mapping many(way, tasks_of(static_cast<int>(workers), 1), workers);
+        for (std::size_t worker = 0; worker < workers; ++worker) taken(many, worker, worker == owner ? 0 : 1);
+        const std::optional<Task> task = many.next(thief);
+        expect(task.has_value(),
+               "work_stealing: a worker gets no task, although another list has one: that of worker " +
+                   std::to_string(owner) + " of " + std::to_string(workers) + ".");
+        expect(task->first == static_cast<int>(owner), "work_stealing: a task is handed out more than once.");
+      }
+    }
+  }
+}
+
+/// Three thieves are at one list, and its owner as well.
+void all_at_one_list() {
+  const Way way = Way::work_stealing;
+  constexpr int tasks = 20'000, workers = 4;
+  Mapping mapping(way, tasks_of(tasks, 1), workers);
+  std::atomic<int> handed_out = 0;
+  for (std::size_t worker = 1; worker < workers; ++worker) {
+    handed_out += static_cast<int>(taken(mapping, worker, tasks / workers).size());
+  }
+  std::latch all_are_there(workers);
+  std::vector<std::jthread> threads;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      all_are_there.arrive_and_wait();
+      while (mapping.next(worker)) ++handed_out;
+      // Each of the other three may have taken one that it has not counted yet.
+      expect(handed_out >= tasks - (workers - 1),
+             "work_stealing: a worker gets no task when others are at the same time at the only list that has some.");
+    });
+  }
 }
 
 void many_workers(Way way) {
@@ -114,5 +152,6 @@ int main() {
   for (int round = 0; round < 5; ++round) {
     for (const Way way : {Way::block, Way::cyclic, Way::manager_worker, Way::work_stealing}) many_workers(way);
   }
+  for (int round = 0; round < 5; ++round) all_at_one_list();
   std::puts("every task was handed out once");
 }

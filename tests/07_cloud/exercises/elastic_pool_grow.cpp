@@ -2,6 +2,7 @@
 
 #include "pool.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 #include <string>
@@ -59,6 +60,34 @@ void public_growth() {
   expect_workers(pool.private_cloud, 0, "With a limit of none");
 }
 
+/// Any number of jobs may come in one second, also more than there may be workers.
+void growth_at_once() {
+  for (const std::size_t limit : {1U, 3U, 7U, 40U}) {
+    for (std::size_t count = 1; count <= 30; ++count) {
+      std::vector<Job> jobs(count, job_of(3));
+      ElasticPool pool{{false, limit}, {true, 0}, never};
+      for (Job& job : jobs) pool.queue.push_back(&job);
+      pool.grow(pool.private_cloud);
+      const std::string when = "When " + std::to_string(count) + " jobs have come at once, and the limit is ";
+      expect_workers(pool.private_cloud, std::min(count, limit), when + std::to_string(limit) + ",");
+    }
+  }
+}
+
+void work_of_a_public_worker() {
+  Job sensitive = job_of(3, true), recent = job_of(3, false, 95), old = job_of(3, false, 90);
+  ElasticPool pool{{false, 9}, {true, 9}, never, {&sensitive, &recent, &old}};
+  pool.now = 100;
+  Worker worker{0};
+  pool.work(worker, pool.public_cloud);
+  expect(sensitive.waited == -1, "A worker of the public cloud takes a sensitive job.");
+  expect(recent.waited == -1, "A worker of the public cloud takes a job that has just come.");
+  expect(old.waited == 10 && old.was_public, "A worker of the public cloud does not take a job that may move there.");
+  for (int i = 0; i < 3; ++i) pool.work(worker, pool.public_cloud);
+  expect(pool.queue.size() == 2 && worker.idle == 1,
+         "A worker of the public cloud is not idle when all jobs that wait must stay in the private one.");
+}
+
 void work_of_one_worker() {
   Job first = job_of(3), second = job_of(1);
   ElasticPool pool{{false, 1}, {true, 0}, never, {&first, &second}};
@@ -109,7 +138,9 @@ void a_day() {
 int main() {
   growth();
   public_growth();
+  growth_at_once();
   work_of_one_worker();
+  work_of_a_public_worker();
   a_day();
   std::puts("the pool has as many workers as it needs");
 }

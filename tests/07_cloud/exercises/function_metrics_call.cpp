@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -36,12 +37,16 @@ void results_come_back() {
   const bool same_type = std::is_same_v<decltype(metrics.call(reference)), int&>;
   expect(same_type && &metrics.call(reference) == &variable,
          "The function returns a reference, and call() another one.");
+  const auto moved = [&]() -> int&& { return std::move(variable); };
+  const bool same_moved_type = std::is_same_v<decltype(metrics.call(moved)), int&&>;
+  expect(same_moved_type && metrics.call(moved) == 3,
+         "The function returns a reference to what may be moved from, and call() something else.");
   expect(metrics.call([] { return 5; }) == 5, "call() does not return what the function returns.");
   expect(*metrics.call([] { return std::make_unique<int>(7); }) == 7,
          "call() does not return what the function returns.");
   metrics.call([&] { variable = 4; });
   expect(variable == 4, "call() does not call the function once.");
-  expect_counted(metrics, 4, 0);
+  expect_counted(metrics, 5, 0);
 }
 
 void times_are_measured() {
@@ -69,6 +74,15 @@ void exceptions_go_on() {
     }
   });
   expect_counted(metrics, 2, 1);
+  const auto before = metrics.read().latencies.sum;
+  try {
+    metrics.call([] {
+      std::this_thread::sleep_for(20ms);
+      throw std::runtime_error("late");
+    });
+  } catch (const std::runtime_error&) {
+  }
+  expect(metrics.read().latencies.sum - before >= 20ms, "A call took 20 ms until it threw, and less is counted.");
 }
 
 void calls_of_a_destructor() {
@@ -87,6 +101,24 @@ void calls_of_a_destructor() {
   expect(metrics.read().errors == 0,
          "A call that is made by a destructor, while another exception is under way, is counted as an error.");
   expect_counted(metrics, 1, 0);
+
+  struct Failing {
+    FunctionMetrics& metrics;
+    ~Failing() {
+      try {
+        metrics.call([] { throw 1; });
+      } catch (int) {
+      }
+    }
+  };
+  try {
+    const Failing failing{metrics};
+    throw std::runtime_error("another one");
+  } catch (const std::runtime_error&) {
+  }
+  expect(metrics.read().errors == 1,
+         "A call is made by a destructor, while another exception is under way, throws itself, and is not an error.");
+  expect_counted(metrics, 2, 1);
 }
 
 void calls_run_at_the_same_time() {
