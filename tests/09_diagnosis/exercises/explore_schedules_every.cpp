@@ -74,6 +74,10 @@ int main() {
   expect_all<Free<3, 1>>("Two threads with three steps and with one", 4, 1);
   expect_all<Free<2, 0, 2, 1>>("Four threads, one of them without a step", 30, 0);
   expect_all<Free<2, 2, 2>>("Three threads with two steps each", 90, 12);
+  expect_all<Free<1, 1, 1, 1>>("Four threads with one step each", 24, 2);
+  expect_all<Free<1, 1, 1, 1, 1>>("Five threads with one step each", 120, 6);
+  expect_all<Free<200, 1>>("Two threads with 200 steps and with one", 201, 1);
+  expect_all<Free<8, 8>>("Two threads with eight steps each", 12'870, 3'432);
   expect_all<Free<2, 2>>("With no preemption, two threads with two steps each", 2, 1, 0);
   expect_all<Free<2, 2>>("With one preemption, two threads with two steps each", 4, 1, 1);
   expect_all<Update<2>>("An update by two threads", 6, 4);
