@@ -271,7 +271,7 @@ def check_verdict(exercise, mine, original):
         value = constant if name in verdicts else rf"(?=[^;]*\b(?:{any_name})\b){own}"
         named = rf"(?<=[;{{}})])\s*(?:const_cast<[^;]*>\()?{name}\)?"
         setting = rf"{named}(?:\s*=\s*(?:{value})\s*;|\.(?:store|exchange)\(\s*{constant}\b[^;]*;"
-        setting += rf"|\s*[-+*/%^&|]=\s*(?:{own})\s*;|\s*=\s*(?=[^;]*\b(?:{any_name})\b){own};)"
+        setting += rf"|\s*(?!\+=\s*1\s*;)[-+*/%^&|]=\s*(?:{own})\s*;|\s*=\s*(?=[^;]*\b(?:{any_name})\b){own};)"
         ours, theirs, solutions = (re.findall(setting, text) for text in (mine, original, known))
         theirs = max(theirs, solutions, key=len)
         if len(ours) > len(theirs):
