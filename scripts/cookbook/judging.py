@@ -271,7 +271,7 @@ def check_verdict(exercise, mine, original):
         value = constant if name in verdicts else rf"(?=[^;]*\b(?:{any_name})\b){own}"
         named = rf"(?<=[;{{}})])\s*(?:const_cast<[^;]*>\()?{name}\)?"
         setting = rf"{named}(?:\s*=\s*(?:{value})\s*;|\.(?:store|exchange)\(\s*{constant}\b[^;]*;"
-        setting += rf"|\s*[-+*/%^&|]=\s*(?:{own})\s*;|\s*=\s*(?=[^;]*\b(?:{any_name})\b){own};)"
+        setting += rf"|\s*(?!\+=\s*1\s*;)[-+*/%^&|]=\s*(?:{own})\s*;|\s*=\s*(?=[^;]*\b(?:{any_name})\b){own};)"
         ours, theirs, solutions = (re.findall(setting, text) for text in (mine, original, known))
         theirs = max(theirs, solutions, key=len)
         if len(ours) > len(theirs):
@@ -507,9 +507,9 @@ def versions_again(exercise, build, scratch, texts):
         probe = place / "probe.hpp"
         probe.write_text(f'#include "{SUPPORT / "exercise_probe.hpp"}"\n{table.get("before", "")}\n')
         source = place / next(iter(made))
-        include = [] if source.suffix == ".cu" else ["-I", str(SUPPORT), "-include", str(probe)]
-        program = Program(exercise, source, build, pathlib.Path(scratch), include)
-        yield Again(table, program, ["-O0"] * bool(include), f"again_{number}/built")  # which compiles faster
+        program = Program(exercise, source, build, pathlib.Path(scratch), ["-I", str(SUPPORT), "-include", str(probe)])
+        faster = ["-O0"] * (source.suffix != ".cu")  # to compile
+        yield Again(table, program, faster, f"again_{number}/built")
 
 
 def check_again(exercise, version, scratch, interposed):
