@@ -507,9 +507,9 @@ def versions_again(exercise, build, scratch, texts):
         probe = place / "probe.hpp"
         probe.write_text(f'#include "{SUPPORT / "exercise_probe.hpp"}"\n{table.get("before", "")}\n')
         source = place / next(iter(made))
-        include = [] if source.suffix == ".cu" else ["-include", str(probe)]
-        program = Program(exercise, source, build, pathlib.Path(scratch), include)
-        yield Again(table, program, ["-O0"] * bool(include), f"again_{number}/built")  # which compiles faster
+        program = Program(exercise, source, build, pathlib.Path(scratch), ["-include", str(probe)])
+        faster = ["-O0"] * (source.suffix != ".cu")  # to compile
+        yield Again(table, program, faster, f"again_{number}/built")
 
 
 def check_again(exercise, version, scratch, interposed):

@@ -140,6 +140,16 @@ struct Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
+/// For a program that has to end with an error: whichever exit code but 0 it leaves main() or calls exit() with becomes
+/// 1. To be called before main(). Returns true.
+inline bool any_error_becomes_1() {
+  const auto leave = [](int code, void*) {
+    std::fflush(nullptr);
+    _exit(code == 0 ? 0 : 1);
+  };
+  return on_exit(leave, nullptr) == 0;
+}
+
 /// Takes the place of a sleep that a repair has added: the program must be right without it.
 template <typename Duration>
 void no_sleep(const Duration&) {
