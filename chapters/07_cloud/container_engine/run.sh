@@ -25,14 +25,21 @@ trap 'clean_up; rm -rf --one-file-system "$folder"' EXIT
 
 if command -v podman >/dev/null; then
   socket=$folder/engine.sock
+  # Who is not root has podman's settings and processes of their own: in the folder, and ended with the engine.
+  export HOME=$folder TMPDIR=$folder XDG_RUNTIME_DIR=$folder/runtime
+  mkdir -m 700 "$XDG_RUNTIME_DIR"
   podman=(podman --root "$folder/images" --runroot "$folder/run" --storage-driver vfs)
   if command -v runc >/dev/null; then podman+=(--runtime runc); fi
   if [[ ${COOKBOOK_IN_NAMESPACES-} == yes ]]; then ip link set lo up; fi
-  "${podman[@]}" system service --time 0 "unix://$socket" 2>"$folder/log" &
+  setsid "${podman[@]}" system service --time 0 "unix://$socket" 2>"$folder/log" &
   engine=$!
   clean_up() {
     "${podman[@]}" rm --all --force >/dev/null 2>&1 || true
-    kill "$engine" 2>/dev/null && wait "$engine" || true
+    kill -- -"$engine" 2>/dev/null && wait "$engine" || true
+    if [[ $(id -u) -ne 0 ]]; then
+      "${podman[@]}" unshare rm -rf "$folder/images" || true  # what belongs to other users within the containers
+      kill -KILL "$(cat "$XDG_RUNTIME_DIR/libpod/tmp/pause.pid")" 2>/dev/null || true
+    fi
   }
   until [[ -S $socket ]]; do
     kill -0 "$engine" 2>/dev/null || skip "podman does not start: $(tail -1 "$folder/log")"
