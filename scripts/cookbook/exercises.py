@@ -79,7 +79,7 @@ of plausible repairs that are wrong:
 
     [[wrong]]                          # or [wrong], where there is one
     why = "sleeping only makes the race rarer"
-    refused = "sleeps"                 # text that the judge's answer to it must contain
+    refused = "sleeps"                 # text that the judge's answer to it must contain; or a list, one of which
     uses = "oclgrind"                  # the program without which the judge cannot see it
 
     [[wrong.edits]]

@@ -165,7 +165,8 @@ void the_repair_fails_while_others_wait() {
     for (;;) pause();
   });
   expect(judge::within_two_seconds([] { return judge::number(2) == 1; }), "A process does not get access.");
-  pid_t others[3];
+  // Two: glibc 2.36 wakes one process when such a mutex is unlocked, and whoever then learns that it is lost, nobody.
+  pid_t others[2];
   for (pid_t& other : others) {
     other = cookbook::start_child([&]() -> int {
       try {
