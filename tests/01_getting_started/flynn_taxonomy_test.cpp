@@ -7,12 +7,15 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "support/files.hpp"
 #include "support/most_at_once.hpp"
 #include "support/run.hpp"
 
@@ -134,12 +137,23 @@ TEST(flynn_taxonomy, the_program_has_a_row_per_way_and_says_how_many_lanes_it_ha
             (std::vector<std::string>{"SISD", "SIMD", "MISD", "MIMD"}))
       << result.text();
   EXPECT_EQ(result.captures("^SIMD .* (\\d+) numbers at a time "), std::vector<std::string>{std::to_string(lanes)});
-#if defined(__AVX512F__)
-  EXPECT_EQ(lanes, 16U);
-#elif defined(__AVX2__)
-  EXPECT_EQ(lanes, 8U);
-#endif
 }
+
+#ifdef __x86_64__
+// Compiled for each kind of processor, whatever this machine has.
+TEST(flynn_taxonomy, there_are_as_many_lanes_as_the_longest_vectors_of_a_processor_have) {
+  const test_support::TemporaryDirectory folder;
+  const std::string source = folder.path / "lanes.cpp";
+  const auto header = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() /
+                      "chapters/01_getting_started/flynn_taxonomy/four_ways.hpp";
+  for (const auto& [processor, expected] : {std::pair("x86-64", 4), {"haswell", 8}, {"skylake-avx512", 16}}) {
+    std::ofstream(source) << "#include " << header << "\nstatic_assert(lanes == " << expected << ");\n";
+    const auto compiled =
+        run("/usr/bin/env", {"g++", "-std=c++20", "-fsyntax-only", "-march=" + std::string(processor), source});
+    EXPECT_EQ(compiled.exit_code, 0) << processor << "\n" << compiled.text();
+  }
+}
+#endif
 
 TEST(flynn_taxonomy_timing, simd_gains_by_its_lanes_too) {
   // All numbers are odd, so nothing is to be gained by not having to guess.

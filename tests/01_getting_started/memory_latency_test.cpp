@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "01_getting_started/memory_latency/pages.hpp"
 #include "01_getting_started/memory_latency/ring.hpp"
@@ -100,6 +103,21 @@ TEST(memory_latency, has_a_row_per_size_up_to_the_largest) {
             (std::vector<std::string>{"4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"}))
       << result.text();
   EXPECT_GE(result.lines_with("^from memory of node \\d+: [0-9.]+ ns$").size(), 1U) << result.text();
+}
+
+// hwloc takes a description of a machine for the machine itself.
+TEST(memory_latency, the_caches_for_data_and_the_nodes_are_those_of_the_machine) {
+  for (const auto& [machine, caches, nodes] :
+       {std::tuple("numa:2 l3:1(size=8388608) l2:1(size=1572864) l1d:1(size=49152) pu:1",
+                   "L1 48 KiB, L2 1536 KiB, L3 8 MiB", std::vector<std::string>{"0", "1"}),
+        {"l1d:1(size=32768) pu:1", "L1 32 KiB", {"0"}},
+        {"pu:1", "", {"0"}}}) {
+    const auto result = run("memory_latency", {"--largest", "1"}, {.environment = {{"HWLOC_SYNTHETIC", machine}}});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.captures("^caches, as hwloc reports them: (.*)$"), std::vector<std::string>{caches})
+        << result.text();
+    EXPECT_EQ(result.captures("^from memory of node (\\d+): "), nodes) << result.text();
+  }
 }
 
 TEST(memory_latency_timing, far_memory_takes_longer_than_near) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "01_getting_started/parallel_design/mapping.hpp"
+#include "01_getting_started/parallel_design/record.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -102,6 +103,27 @@ TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_sam
       for (int i = 0; i < items; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)], i);
     }
   }
+}
+
+TEST(parallel_design, the_makespan_ends_with_the_last_task_of_the_last_worker) {
+  const Record none, one = {{{{0, 1}, 2.5}}}, two = {{{{1, 2}, 1}, {{2, 3}, 3}}};
+  EXPECT_EQ(makespan_of({none, one}), 2.5);
+  EXPECT_EQ(makespan_of({two, one, none}), 3);
+}
+
+TEST(parallel_design, the_best_of_three_runs_is_the_one_with_the_shortest_makespan) {
+  std::vector<double> makespans = {1, 2, 3};
+  do {
+    std::size_t runs = 0;
+    const auto best = best_of_three([&] {
+      // The worker that ends first says nothing of a run.
+      const Record last = {{{{0, 1}, makespans.at(runs)}}}, first = {{{{1, 2}, 0.5 / makespans.at(runs)}}};
+      ++runs;
+      return std::vector{first, last};
+    });
+    EXPECT_EQ(runs, makespans.size());
+    EXPECT_EQ(makespan_of(best), 1) << testing::PrintToString(makespans);
+  } while (std::ranges::next_permutation(makespans).found);
 }
 
 TEST(parallel_design, the_program_shows_a_time_line_per_worker) {

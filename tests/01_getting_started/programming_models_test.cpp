@@ -176,6 +176,26 @@ TEST(programming_models_messages, values_larger_than_a_socket_holds_arrive_whole
   close(ends[1]);
 }
 
+TEST(programming_models_messages, a_single_byte_is_a_message_too) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const char sent = 'x';
+  char received = '-';
+  send_values(ends[0], &sent, 1);
+  close(ends[0]);  // or else one would wait for ever for what was not sent
+  receive_values(ends[1], &received, 1);
+  EXPECT_EQ(received, 'x');
+  close(ends[1]);
+}
+
+TEST(programming_models_messages, to_send_nothing_needs_nobody_who_receives_it) {
+  int ends[2], value = 0;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  close(ends[1]);  // a worker that has nothing to do may have ended
+  send_values(ends[0], &value, 0);
+  close(ends[0]);
+}
+
 TEST(programming_models_messages, an_end_within_a_message_ends_the_program) {
   const auto cut_short = [] {
     int ends[2], value = 0;

@@ -4,14 +4,22 @@
 #include "01_getting_started/system_report/manifest.hpp"
 
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -194,6 +202,33 @@ TEST(system_report, every_chapter_has_a_line_and_is_named_where_something_is_nee
     ++recipes;
   }
   EXPECT_GT(recipes, 100);
+}
+
+/// Runs the program where the system refuses it one system call; nothing if this machine has no such filters.
+std::optional<test_support::Result> run_without(unsigned call) {
+  std::optional<test_support::Result> result;
+  // The filter is for this thread and for what it starts.
+  std::jthread([&] {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program = {std::size(filter), filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) return;
+    result = run("system_report");
+  }).join();
+  return result;
+}
+
+TEST(system_report, where_a_port_may_not_be_opened_it_says_so) {
+  for (const unsigned call : {SYS_socket, SYS_bind, SYS_listen}) {
+    const auto result = run_without(call);
+    if (!result) GTEST_SKIP() << "no filters of system calls here";
+    EXPECT_EQ(result->exit_code, 1) << call << "\n" << result->text();
+    EXPECT_EQ(result->lines_with("^FAIL  a thread can be started, and a port can be opened").size(), 1U)
+        << call << "\n"
+        << result->text();
+  }
 }
 
 TEST(system_report, a_manifest_that_is_not_there_is_refused) {

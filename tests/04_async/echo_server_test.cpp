@@ -5,15 +5,15 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "support/accepted.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
 
@@ -48,11 +48,12 @@ bool echoes(Client& client, const std::string& message) {
   return client.send(message) && client.receive(message.size()) == message;
 }
 
-TEST(echo_server, every_form_answers_any_number_of_clients) {
-  for (const int clients : {1, 2, 400}) {
-    const auto result = run("echo_server", {"--clients", std::to_string(clients), "--messages", "3"});
+TEST(echo_server, every_form_answers_any_number_of_clients_and_messages) {
+  for (const auto& [clients, messages] : {std::pair(1, 1), {1, 3}, {2, 1}, {2, 3}, {50, 1}, {400, 3}}) {
+    const auto result =
+        run("echo_server", {"--clients", std::to_string(clients), "--messages", std::to_string(messages)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const std::string n = std::to_string(clients), all = std::to_string(3 * clients);
+    const std::string n = std::to_string(clients), all = std::to_string(messages * clients);
     EXPECT_TRUE(
         result.has_line("ok    answers that are equal to their message: [" + all + ", " + all + ", " + all + "]"))
         << result.text();
@@ -83,21 +84,9 @@ TEST(echo_server, small_answers_are_sent_at_once) {
   const Server server;
   Client client(server.port);
   ASSERT_TRUE(echoes(client, "hello"));  // so the server has its end of the connection
-  int ends = 0;
-  for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int socket = std::stoi(descriptor.path().filename());
-    sockaddr_in own = {}, peer = {};
-    socklen_t own_size = sizeof own, peer_size = sizeof peer;
-    if (getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 || own.sin_family != AF_INET) continue;
-    if (ntohs(own.sin_port) != server.port) continue;
-    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) continue;  // it listens
-    int no_delay = 0;
-    socklen_t size = sizeof no_delay;
-    EXPECT_EQ(getsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size), 0);
-    EXPECT_NE(no_delay, 0);
-    ++ends;
-  }
-  EXPECT_EQ(ends, 1);
+  const auto ends = test_support::accepted_sockets(server.port);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_NE(test_support::option_of(ends[0], IPPROTO_TCP, TCP_NODELAY), 0);
 }
 
 TEST(echo_server, without_file_descriptors_it_fails_and_says_why) {

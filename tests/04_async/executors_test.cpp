@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/files.hpp"
 #include "support/most_at_once.hpp"
 #include "support/run.hpp"
 
@@ -60,6 +61,18 @@ TEST(executors, the_books_jobs_add_up) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line(results_for(10'000'000))) << result.text();
   EXPECT_TRUE(result.has_line("ok    ways with other results: 0")) << result.text();
+}
+
+// The library that counts the processes of a program (support/exercise_interposer.cpp) is loaded by run().
+TEST(executors, each_way_runs_three_times_with_steps_and_three_times_without) {
+  const test_support::TemporaryDirectory folder;
+  const std::string record = folder.path / "record";
+  const auto result =
+      run("executors", {"--workers", "2", "--steps", "1000"}, {.environment = {{"COOKBOOK_EXERCISE_RECORD", record}}});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  const std::string text = test_support::text_of(record);
+  if (text.empty()) GTEST_SKIP() << "a sanitizer's build does not load it";
+  EXPECT_EQ(test_support::count(text, "process\n"), (3 + 3) * 2) << "of the pool of processes\n" << text;
 }
 
 /// How many threads a program has now.

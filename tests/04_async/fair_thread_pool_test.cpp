@@ -2,6 +2,8 @@
 
 #include "04_async/fair_thread_pool/fair_thread_pool.hpp"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -19,6 +21,19 @@
 
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
+
+// A sanitizer has a pthread_mutex_lock of its own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_LOCKS 1
+
+static std::atomic<long> locks_taken = 0;  // of std::mutex, by all threads
+
+extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static const auto real = reinterpret_cast<decltype(&pthread_mutex_lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  ++locks_taken;
+  return real(mutex);
+}
+#endif
 
 namespace {
 
@@ -252,6 +267,27 @@ TEST(fair_thread_pool_class, a_task_that_is_posted_while_the_worker_goes_to_slee
     }
   });
 }
+
+#ifdef COUNTS_LOCKS
+TEST(fair_thread_pool_class, a_worker_that_looks_for_a_task_takes_no_lock_of_an_empty_queue) {
+  with_watchdog([] {
+    constexpr int queues = 1'000, tasks = 10;
+    FairThreadPool pool(1, Wake::few, queues);
+    const auto wait_until_it_sleeps = [&] {
+      while (pool.sleeping() < 1) std::this_thread::yield();
+    };
+    wait_until_it_sleeps();
+    const long before = locks_taken;
+    for (int i = 0; i < tasks; ++i) {
+      pool.post([] {});
+      wait_until_it_sleeps();  // so it has looked into all queues once more
+    }
+    const long taken = locks_taken - before;
+    EXPECT_GE(taken, 2 * tasks) << "to post a task and to take it";
+    EXPECT_LT(taken, queues);
+  });
+}
+#endif
 
 /// All tasks in one queue.
 struct OneQueue : FairThreadPool {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/accepted.hpp"
 #include "support/client.hpp"
 #include "support/eventually.hpp"
 #include "support/run.hpp"
@@ -56,11 +57,26 @@ TEST(robust_server, the_program_holds_whatever_the_options) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    clients that the full server serves: " + max_clients)) << result.text();
     EXPECT_EQ(result.lines_with("^ok    ").size(), 7U) << result.text();
+    EXPECT_EQ(result.captures("^full    (\\d+) clients are there, one more is closed after "),
+              std::vector<std::string>{max_clients})
+        << result.text();
     EXPECT_TRUE(result.has_line("stop    a new client: Connection refused")) << result.text();
     EXPECT_EQ(result.lines_with("^ +a client with answers under way: \\d+ KiB more, then End of file$").size(), 1U);
     EXPECT_TRUE(result.has_line("        an idle client: End of file")) << result.text();
     EXPECT_TRUE(result.has_line("        the loop has come to its end")) << result.text();
   }
+}
+
+TEST(robust_server, the_slow_client_of_the_program_takes_two_timeouts_and_not_three) {
+  double quickest = 1e9;
+  for (int attempt = 0; attempt < 5 && quickest >= 1'800; ++attempt) {  // on a busy machine it may take longer
+    const auto result = run("robust_server", {"--timeout-ms", "600"});
+    const auto ms = result.captures("^slow    sends six bytes in (\\d+) ms, and gets back: slowly$");
+    ASSERT_EQ(ms.size(), 1U) << result.text();
+    EXPECT_GE(std::stod(ms[0]), 1'200) << "timers are never early\n" << result.text();
+    quickest = std::min(quickest, std::stod(ms[0]));
+  }
+  EXPECT_LT(quickest, 1'800);
 }
 
 TEST(robust_server, silent_clients_are_closed_after_the_timeout_and_not_before) {
@@ -158,6 +174,23 @@ TEST(robust_server, the_systems_buffers_for_a_client_do_not_grow_to_megabytes) {
   loop.run();
   EXPECT_GT(bytes, std::size_t{1} << 16);
   EXPECT_LT(bytes, std::size_t{1} << 19);
+}
+
+TEST(robust_server, the_systems_buffers_for_a_client_are_those_of_a_socket_that_asks_for_64_kib) {
+  timed_out(1h, [](tcp::socket& client) -> asio::awaitable<void> {
+    EXPECT_EQ(co_await echoed(client), 1U);  // so the server has its end of the connection
+    tcp::socket asks(client.get_executor(), tcp::v4());
+    asks.set_option(tcp::socket::receive_buffer_size(1 << 16));
+    asks.set_option(tcp::socket::send_buffer_size(1 << 16));
+    const auto ends = test_support::accepted_sockets(client.remote_endpoint().port());
+    EXPECT_EQ(ends.size(), 1U);
+    for (const int end : ends) {
+      for (const int option : {SO_RCVBUF, SO_SNDBUF}) {
+        EXPECT_EQ(test_support::option_of(end, SOL_SOCKET, option),
+                  test_support::option_of(asks.native_handle(), SOL_SOCKET, option));
+      }
+    }
+  });
 }
 
 TEST(robust_server, one_client_too_many_is_rejected_and_the_others_are_served) {

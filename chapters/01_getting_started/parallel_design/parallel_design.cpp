@@ -21,18 +21,11 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "mapping.hpp"
+#include "record.hpp"
 
 namespace {
 
 constexpr int items = 2048;
-
-/// What a worker did: the tasks with the time at which each ended, in seconds, and the results.
-struct Record {
-  std::vector<std::pair<Task, double>> done;
-  long units = 0;
-  Sum sum = 0;
-  double end() const { return done.empty() ? 0 : done.back().second; }
-};
 
 std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
   Mapping mapping(way, tasks, static_cast<std::size_t>(workers));
@@ -60,9 +53,6 @@ std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
   return records;
 }
 
-/// The time until the last worker has finished.
-double makespan_of(const std::vector<Record>& records) { return std::ranges::max(records, {}, &Record::end).end(); }
-
 /// A worker's time line of `width` places: the quarter of the job that it worked on, 1 to 4, or a dot while it was
 /// idle.
 std::string time_line(const Record& record, double makespan, int width) {
@@ -74,17 +64,6 @@ std::string time_line(const Record& record, double makespan, int width) {
     start = end;
   }
   return line;
-}
-
-/// The run with the shortest makespan of three, since other programs only ever make one longer. (If they slow down all
-/// runs of the plain loop, the gains are too large: measure on a machine that does nothing else.)
-std::vector<Record> best_of_three(Way way, const std::vector<Task>& tasks, int workers) {
-  std::vector<Record> best;
-  for (int i = 0; i < 3; ++i) {
-    std::vector<Record> records = run(way, tasks, workers);
-    if (best.empty() || makespan_of(records) < makespan_of(best)) best = std::move(records);
-  }
-  return best;
 }
 
 }  // namespace
@@ -120,7 +99,7 @@ int main(int argc, char** argv) {
   for (const auto& [name, way] :
        {std::pair("block", Way::block), std::pair("cyclic", Way::cyclic),
         std::pair("manager/worker", Way::manager_worker), std::pair("work stealing", Way::work_stealing)}) {
-    const std::vector<Record> records = best_of_three(way, tasks, workers);
+    const std::vector<Record> records = best_of_three([&] { return run(way, tasks, workers); });
     const double makespan = makespan_of(records);
     Sum sum = 0;
     long most = 0;

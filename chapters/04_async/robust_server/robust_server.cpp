@@ -92,7 +92,7 @@ asio::awaitable<void> full_house(const RobustServer& server, std::size_t max_cli
   seen.one_too_many_closed = co_await ask(one_more, "") == '-';
   const double after = ms(watch);
   for (tcp::socket& client : clients) seen.served_when_full += co_await ask(client, "x") == 'x';
-  println("full    {} clients are there, one more is {} after {:.0f} us, and {} are served", max_clients,
+  println("full    {} clients are there, one more is {} after {:.0f} us, and {} are served", clients.size(),
           seen.one_too_many_closed ? "closed" : "served", after * 1e3, seen.served_when_full);
 }
 
