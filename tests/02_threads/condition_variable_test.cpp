@@ -1,13 +1,46 @@
-// The program's output, which is replayed line by line, and what a condition variable does and does not do.
+// The program's output, which is replayed line by line, its sleeps, and what a condition variable does and does not do.
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <numeric>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "cookbook/checks.hpp"
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+
+namespace noted {
+
+using namespace std;
+
+inline thread_local std::function<void(std::chrono::milliseconds)> sleep;  // of this thread, in place of the real one
+
+namespace this_thread {
+
+using std::this_thread::yield;
+
+inline void sleep_for(std::chrono::milliseconds time) {
+  if (sleep) return sleep(time);
+  std::this_thread::sleep_for(time);
+}
+
+}  // namespace this_thread
+
+}  // namespace noted
+
+#define std noted
+#define main main_of_the_program  // to call its functions
+#include "02_threads/condition_variable/condition_variable.cpp"
+#undef main
+#undef std
 
 #include "support/run.hpp"
 
@@ -83,6 +116,29 @@ TEST(condition_variable, who_looks_now_and_then_is_later_than_who_is_notified) {
     seen += result.text();
   }
   FAIL() << seen;
+}
+
+TEST(condition_variable, who_looks_every_10_ms_sleeps_as_long_between_two_looks_and_without_the_lock) {
+  std::mutex mutex;
+  std::condition_variable not_empty;
+  std::deque<int> buffer;
+  const std::jthread limit([&](const std::stop_token& stop) {  // an item also for one that never sleeps
+    for (int i = 0; i < 1'000 && !stop.stop_requested(); ++i) std::this_thread::sleep_for(10ms);
+    std::scoped_lock lock(mutex);
+    buffer.push_back(0);
+  });
+  std::unique_lock lock(mutex);
+  std::vector<std::chrono::milliseconds> sleeps;
+  noted::sleep = [&](std::chrono::milliseconds time) {
+    EXPECT_FALSE(lock.owns_lock());
+    sleeps.push_back(time);
+    std::scoped_lock putting(mutex);
+    if (sleeps.size() == 3) buffer.push_back(1);
+  };
+  look_every_10_ms(lock, not_empty, buffer);
+  noted::sleep = nullptr;
+  EXPECT_TRUE(lock.owns_lock());
+  EXPECT_EQ(sleeps, std::vector(3, 10ms));
 }
 
 TEST(condition_variable, twenty_items_pass_through_a_buffer_of_ten) {

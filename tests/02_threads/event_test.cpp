@@ -35,10 +35,21 @@ class atomic : public std::atomic<T> {
 
 }  // namespace noted
 
+/// An event of the program. It notes how long the waits may last.
+struct NotedEvent : Event {
+  std::vector<std::chrono::milliseconds> limits;
+  bool wait_for(std::chrono::milliseconds limit) {
+    limits.push_back(limit);
+    return Event::wait_for(limit);
+  }
+};
+
 #define std noted
+#define Event NotedEvent
 #define main main_of_the_program  // to call its functions
 #include "02_threads/event/event.cpp"
 #undef main
+#undef Event
 #undef std
 
 #include "support/run.hpp"
@@ -75,6 +86,19 @@ TEST(event, a_state_releases_who_comes_later_and_a_pulse_does_not) {
     EXPECT_EQ(result.captures("^ +set\\(\\), clear\\(\\): (\\d) go on$"), std::vector<std::string>{"3"})
         << result.text();
   }
+}
+
+TEST(event, who_comes_later_waits_for_10_ms_at_most) {
+  NotedEvent state, pulsed;
+  EXPECT_EQ(released_by(state, [](NotedEvent& event) { event.set(); }), 4);
+  EXPECT_EQ(released_by(pulsed,
+                        [](NotedEvent& event) {
+                          event.set();
+                          event.clear();
+                        }),
+            3);
+  EXPECT_EQ(state.limits, std::vector{10ms});
+  EXPECT_EQ(pulsed.limits, std::vector{10ms});
 }
 
 TEST(event, pulses_that_come_while_the_receiver_is_busy_are_lost) {

@@ -1,8 +1,24 @@
 // The program's output, its count of bytes, and the functions of streams.hpp from inside.
 
+#include <string>
+#include <vector>
+
 #include "cookbook/measure.hpp"
 
 namespace cookbook {
+
+struct Required {
+  double bytes;
+  std::string what;
+  bool operator==(const Required&) const = default;
+};
+inline std::vector<Required> required;  // by the program
+
+/// In place of require_memory().
+inline void note_required_memory(double bytes, const std::string& what) {
+  required.push_back({bytes, what});
+  require_memory(bytes, what);
+}
 
 /// A stopwatch by which everything takes a nanosecond: then GB/s are bytes.
 struct OneNanosecond {
@@ -43,9 +59,11 @@ Number noted_sum(std::span<const Number> numbers, int threads) {
 
 #define main main_of_the_program  // the program is run from inside, too
 #define Stopwatch OneNanosecond
+#define require_memory note_required_memory
 #define sum noted_sum
 #include "02_threads/memory_bandwidth/memory_bandwidth.cpp"
 #undef sum
+#undef require_memory
 #undef Stopwatch
 #undef main
 
@@ -110,6 +128,16 @@ TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
   EXPECT_THAT(text, testing::ContainsRegex("sum by all threads +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("sum by all threads, in eight places each +12004\\.0 GB/s\n"));
   EXPECT_THAT(text, testing::ContainsRegex("triad by all threads +12000\\.0 GB/s\n"));  // three arrays of 1000 numbers
+}
+
+TEST(memory_bandwidth, requires_the_memory_of_its_numbers_and_says_how_many_mebibytes_these_are) {
+  cookbook::required.clear();
+  EXPECT_THAT(run_inside({"--numbers", "1000000", "--threads", "3"}),
+              testing::StartsWith("3 MiB of numbers, all threads: 3\n"));  // 3.8
+  EXPECT_THAT(run_inside({"--numbers", "1048576", "--threads", "1"}),
+              testing::StartsWith("4 MiB of numbers, all threads: 1\n"));
+  EXPECT_EQ(cookbook::required,
+            (std::vector<cookbook::Required>{{4e6, "--numbers 1000000"}, {4'194'304, "--numbers 1048576"}}));
 }
 
 TEST(memory_bandwidth, sums_are_right_whatever_is_left_over) {

@@ -80,6 +80,16 @@ TEST(parallel_algorithms, each_row_has_the_sequential_form_of_its_job_and_then_p
 }
 #endif
 
+TEST(parallel_algorithms, onetbb_gets_a_thread_per_processor_and_one_under_thread_sanitizer) {
+  EXPECT_EQ(threads_for_tbb(false), cookbook::allowed_processors());
+  EXPECT_EQ(threads_for_tbb(true), 1);
+#if defined(__SANITIZE_THREAD__)
+  EXPECT_EQ(threads_for_tbb(), 1);
+#else
+  EXPECT_EQ(threads_for_tbb(), cookbook::allowed_processors());
+#endif
+}
+
 TEST(parallel_algorithms_benchmark, begins_after_the_pause_and_does_not_count_it) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun;

@@ -154,6 +154,24 @@ TEST(sequence_lock, the_changes_take_no_longer_than_the_run) {
   EXPECT_LT(seconds, result.seconds) << result.text();
 }
 
+/// While nobody writes, a reading has all three numbers of the last change, whatever protects them.
+template <typename Numbers>
+void expect_what_was_written_last() {
+  Numbers numbers;
+  EXPECT_EQ(numbers.read(), (Three{0, 0, 0}));
+  for (const Three& change : {Three{1, 2, 3}, Three{70, 80, 90}, Three{-4, 5, -6}}) {
+    numbers.write(change);
+    EXPECT_EQ(numbers.read(), change);
+  }
+}
+
+TEST(sequence_lock, a_reading_has_all_numbers_of_the_last_change) {
+  expect_what_was_written_last<Unprotected>();
+  expect_what_was_written_last<ByMutex>();
+  expect_what_was_written_last<BySharedMutex>();
+  expect_what_was_written_last<SequenceLock<3>>();
+}
+
 #ifndef __SANITIZE_THREAD__
 // Zero says something only if the same measurement can find more.
 /// Numbers of which the second and the third are always so many greater than they should be.

@@ -99,6 +99,18 @@ TEST(shared_lock, counts_how_often_both_threads_have_slept_during_their_operatio
   EXPECT_EQ(wrong_totals, 0);
 }
 
+TEST(shared_lock, both_columns_have_as_many_operations_as_the_option_says_and_a_twentieth_of_them_on_many_accounts) {
+  std::string name = "shared_lock", option = "--operations", operations = "2000";
+  char* arguments[] = {name.data(), option.data(), operations.data(), nullptr};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  // Two threads sleep 14 times together: in 4000 operations, and in 200.
+  EXPECT_THAT(text, testing::ContainsRegex("a total of 10 accounts( +[0-9]+ us +3\\.5 x){2}\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("a total of 1000 accounts( +[0-9]+ us +3\\.5 x){2}\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("a total of 20000 accounts( +[0-9]+ us +70\\.0 x){2}\n"));
+}
+
 TEST(shared_lock, threads_that_wait_for_one_another_are_seen_to_sleep) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
   EXPECT_TRUE(test_support::eventually([] {

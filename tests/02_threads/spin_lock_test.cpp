@@ -1,6 +1,7 @@
 // The program's output, its measurement, and both spin locks from inside.
 
 #include <atomic>
+#include <ctime>
 #include <thread>
 
 namespace noted {
@@ -38,8 +39,20 @@ inline void yield() {
 #include "02_threads/spin_lock/spin_lock.hpp"
 #undef std
 
+/// Takes the place of clock_gettime() in the program: a processor has worked 1000 s for each thread before it asks for
+/// the first time, and 7 s more whenever it asks again.
+static int noted_clock_gettime(clockid_t clock, timespec* time) {
+  static thread_local long seconds = 1'000;
+  if (clock != CLOCK_THREAD_CPUTIME_ID) return -1;
+  *time = {seconds, 500'000'000};
+  seconds += 7;
+  return 0;
+}
+
 #define main main_of_the_program  // its functions are tested from inside, too
+#define clock_gettime noted_clock_gettime
 #include "02_threads/spin_lock/spin_lock.cpp"
+#undef clock_gettime
 #undef main
 
 #include <mutex>
@@ -93,6 +106,14 @@ TEST(spin_lock, what_a_lock_costs_that_nobody_else_wants_is_measured_in_one_thre
   EXPECT_EQ(NotedLock::locks, NotedLock::unlocks);
   EXPECT_GT(seconds, 0);
   EXPECT_LE(seconds * static_cast<double>(NotedLock::locks), all) << "the seconds are those of one lock";
+}
+
+TEST(spin_lock, a_processors_work_for_a_wait_is_what_it_has_done_for_the_thread_from_lock_to_its_return) {
+  std::jthread([] { EXPECT_DOUBLE_EQ(processor_seconds(), 1'000.5); }).join();
+  EXPECT_DOUBLE_EQ(wait_for_it<std::mutex>(1, 0).processor, 7);
+  EXPECT_DOUBLE_EQ(wait_for_it<SpinLock>(1, 0).processor, 7);
+  const Costs costs = measure<SpinLock>();
+  EXPECT_DOUBLE_EQ(costs.processor, 7);
 }
 
 template <typename Lock>

@@ -14,6 +14,8 @@
 #include "02_threads/thread_performance/jobs.hpp"
 #include "cookbook/affinity.hpp"
 #include "cookbook/measure.hpp"
+#include "support/client.hpp"
+#include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -169,6 +171,24 @@ TEST(thread_performance_jobs, the_server_makes_nobody_wait_for_the_answers_to_ot
   server.most_at_once();
   in_threads(40, [&] { return fetch_pages(server.port()); });
   EXPECT_GE(server.most_at_once(), 30);
+}
+
+TEST(thread_performance_jobs, the_server_tells_its_counts_while_it_answers) {
+  PageServer server(1ms), other(1ms);  // ThreadSanitizer sees whether the counts are read under the lock
+  std::jthread client([&] { fetch_pages(server.port()); }), second([&] { fetch_pages(other.port()); });
+  EXPECT_TRUE(test_support::eventually([&] { return server.requests() == 10; }));
+  EXPECT_TRUE(test_support::eventually([&] { return other.most_at_once() == 1; }));
+}
+
+TEST(thread_performance_jobs, a_page_has_2000_bytes_and_says_so) {
+  PageServer server(0us);
+  test_support::Client client(server.port());
+  ASSERT_TRUE(client.send(page_request));
+  const std::string answer = client.receive(10'000);  // until the server ends the connection
+  const std::size_t end_of_header = answer.find("\r\n\r\n");
+  ASSERT_NE(end_of_header, std::string::npos) << answer;
+  EXPECT_EQ(answer.substr(0, end_of_header), "HTTP/1.0 200 OK\r\nContent-Length: 2000");
+  EXPECT_EQ(answer.substr(end_of_header + 4), std::string(2000, 'x'));
 }
 
 TEST(thread_performance_jobs, a_page_never_comes_before_the_delay) {

@@ -72,15 +72,15 @@ long with_one_lost_update() {
     cookbook::println("up   loads  {}", seen);
     up_has_loaded.count_down();
     down_has_stored.wait();
-    cookbook::println("up   stores {}", seen + 1);
     counter.store(seen + 1);
+    cookbook::println("up   stores {}", counter.load());
   });
   std::jthread down([&] {
     up_has_loaded.wait();
     const long seen = counter.load();
     cookbook::println("down loads  {}", seen);
-    cookbook::println("down stores {}", seen - 1);
     counter.store(seen - 1);
+    cookbook::println("down stores {}", counter.load());
     down_has_stored.count_down();
   });
   up.join();
