@@ -43,6 +43,18 @@ TEST(background_process, a_main_that_waits_waits) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(300));
 }
 
+std::optional<int> main_with_plain_fork_that_waits(const Work& work, pid_t& child, const Work& do_something) {
+  main_with_plain_fork(work, child, do_something);
+  return cookbook::exit_code_of(child);
+}
+
+TEST(background_process, a_child_that_finishes_is_not_among_those_that_are_left_behind) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const auto codes = print_row("fork, then waits", main_with_plain_fork_that_waits, milliseconds(1), milliseconds(100));
+  EXPECT_THAT(codes, ElementsAre(0, works_on));  // if main comes to its end, and if it is killed
+  EXPECT_EQ(std::count(codes.begin(), codes.end(), works_on), 1) << "as main counts them";
+}
+
 std::optional<int> main_without_a_child(const Work&, pid_t&, const Work&) { return {}; }
 
 TEST(background_process, a_main_that_has_started_no_child_is_an_error_and_nobody_is_killed_for_it) {

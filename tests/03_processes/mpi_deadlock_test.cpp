@@ -1,4 +1,8 @@
-// Deadlock between ranks: the program seen from outside, and other ways out.
+// Deadlock between ranks: the program's outcomes, what it says of a library that breaks a promise, and other ways out.
+
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/mpi_deadlock/mpi_deadlock.cpp"
+#undef main
 
 #include <cstdlib>
 #include <numeric>
@@ -7,6 +11,13 @@
 #include "03_processes/again_as_ranks.hpp"
 #include "cookbook/mpi.hpp"
 #include "support/run.hpp"
+
+// MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Isend and so on. This one
+// breaks a promise: it does not wait for the receiver. Only the program calls it.
+extern "C" int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int label, MPI_Comm comm,
+                          MPI_Request* request) {
+  return PMPI_Isend(data, count, type, to, label, comm, request);
+}
 
 namespace {
 
@@ -58,7 +69,20 @@ TEST(mpi_deadlock, fewer_than_six_ranks_are_refused_in_one_line) {
                                    "mpi_deadlock"));
 }
 
-constexpr int tag = 1, large = 1'000'000;
+/// This test starts itself again as six ranks.
+TEST(mpi_deadlock_promises, one_that_the_library_breaks_is_a_failure) {
+  if (const auto result = again_as_ranks(6, "mpi_deadlock_test")) {
+    EXPECT_EQ(outcome(*result, "Ssend", "Ssend"), "completes, hangs") << result->text();
+    EXPECT_TRUE(result->has_line("FAIL  outcomes that are as MPI promises: 7, expected 8")) << result->text();
+    EXPECT_TRUE(result->has_line("ok    exchanges in which each text arrived: 12")) << result->text();
+    return;
+  }
+  std::string name = "mpi_deadlock";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 1);
+}
+
+constexpr int large = 1'000'000;
 
 void expect_all(const std::string& received, char letter) { EXPECT_EQ(received, std::string(large, letter)); }
 

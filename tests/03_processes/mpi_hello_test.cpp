@@ -1,6 +1,30 @@
-// Hello from every rank: the program seen from outside.
+// Hello from every rank: the program's output, and what its checks say of a sum with an error.
 
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/mpi_hello/mpi_hello.cpp"
+#undef main
+
+#include <string>
+#include <vector>
+
+#include "03_processes/again_as_ranks.hpp"
 #include "support/run.hpp"
+
+namespace {
+
+double error_of_sum = 0;
+
+}  // namespace
+
+// MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Reduce and so on.
+extern "C" int MPI_Reduce(const void* given, void* combined, int count, MPI_Datatype type, MPI_Op operation, int root,
+                          MPI_Comm comm) {
+  const int error = PMPI_Reduce(given, combined, count, type, operation, root, comm);
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (rank == root) *static_cast<double*>(combined) += error_of_sum;
+  return error;
+}
 
 namespace {
 
@@ -64,6 +88,23 @@ TEST(mpi_hello, ten_times_the_rectangles_are_a_hundredth_of_the_error) {
   ASSERT_GT(error_of_pi(hundred), 0) << hundred.text();
   EXPECT_NEAR(error_of_pi(ten) / error_of_pi(hundred), 100, 1) << ten.text() << hundred.text();
 }
+
+/// In the only test of a suite, which starts itself again as two ranks: what the two checks of pi say if the sum of the
+/// ranks differs by so much from what they have added up.
+void expect_with_error(double error, const std::string& verdict, int exit_code) {
+  if (const auto result = again_as_ranks(2, "mpi_hello_test")) {
+    EXPECT_EQ(result->lines_with("the error is at most .*: " + verdict + "$").size(), 1U) << result->text();
+    EXPECT_EQ(result->lines_with("one process alone adds up .*: " + verdict + "$").size(), 1U) << result->text();
+    return;
+  }
+  error_of_sum = error;
+  std::string name = "mpi_hello";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), exit_code);
+}
+
+TEST(mpi_hello_small_error, is_allowed_up_to_1e_10) { expect_with_error(9e-11, "yes", 0); }
+TEST(mpi_hello_larger_error, is_a_failure) { expect_with_error(1.1e-10, "no, expected yes", 1); }
 
 TEST(mpi_hello, more_ranks_than_rectangles_do_no_harm) {
   const auto result = run_ranks(5, "mpi_hello", {"--intervals", "3"});

@@ -87,6 +87,17 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
   }
 }
 
+TEST_F(process_pool_recovery, each_of_the_hundred_tasks_takes_a_millisecond) {
+  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine they may take longer
+    const auto result = run("process_pool_recovery");
+    const auto ms = result.captures("^no worker dies +100 +(\\d+\\.\\d) ms ");
+    ASSERT_EQ(ms.size(), 1U) << result.text();
+    EXPECT_GE(std::stod(ms[0]), 25) << "100 ms of work, by four workers";
+    if (std::stod(ms[0]) < 200) return;
+  }
+  FAIL() << "four workers took 200 ms or more, in each of ten runs";
+}
+
 TEST_F(process_pool_recovery, no_task_is_lost_or_given_twice_when_workers_are_killed_from_outside) {
   constexpr int kills = 20;
   const pid_t killer = cookbook::start_child([&] {

@@ -83,6 +83,24 @@ TEST(process_queue, the_producer_puts_an_item_at_the_beginning_of_each_unit) {
   FAIL() << "an item was late in each of ten runs";
 }
 
+TEST(process_queue, a_consumer_works_three_units_on_each_item) {
+  const Clock::duration unit = std::chrono::milliseconds(50);
+  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine it may take longer
+    const Shared<Board> board;
+    for (const int item : {0, 1, 2, no_more}) board->queue.put(item);
+    consume(*board, unit);
+    const auto end = Clock::now();
+    bool punctual = true;
+    for (const int item : {0, 1, 2}) {
+      const auto time = (item == 2 ? end : board->taken[item + 1]) - board->taken[item];
+      EXPECT_GE(time, 3 * unit);
+      punctual = punctual && time < 3 * unit + unit / 2;
+    }
+    if (punctual) return;
+  }
+  FAIL() << "it took half a unit more for an item, in each of ten runs";
+}
+
 TEST(process_queue, the_longest_queue_stays_when_the_queue_is_shorter_again) {
   const Shared<Board> board;
   for (int item = 0; item < 5; ++item) board->queue.put(item);

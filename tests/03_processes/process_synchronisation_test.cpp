@@ -65,6 +65,27 @@ TEST(process_synchronisation, without_a_barrier_nobody_waits) {
   FAIL() << "p3 went on no earlier than p4 had come, in 50 runs";
 }
 
+TEST(process_synchronisation, the_phases_of_the_one_take_one_unit_and_four_those_of_the_other_four_and_one) {
+  constexpr auto unit = 40ms;
+  const int units[2][2] = {{1, 4}, {4, 1}};
+  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine they may take longer
+    const Shared<Board> board;
+    bool punctual = true;
+    for (const int self : {0, 1}) {
+      Clock::time_point begin = Clock::now();
+      EXPECT_EQ(work_in_phases(*board, self, unit, false), 0);
+      for (const int phase : {0, 1}) {
+        const auto time = board->phases[self][phase].came - begin;
+        EXPECT_GE(time, units[self][phase] * unit);
+        punctual = punctual && time < units[self][phase] * unit + unit / 2;
+        begin = board->phases[self][phase].went_on;
+      }
+    }
+    if (punctual) return;
+  }
+  FAIL() << "a phase took half a unit more, in each of ten runs";
+}
+
 TEST(process_synchronisation, its_check_sees_a_process_that_goes_on_before_the_other_has_come) {
   for (int attempt = 0; attempt < 5; ++attempt) {  // on a busy machine both may be late
     if (!show("without a barrier", {"p3", "p4"}, 50ms, false)) return;

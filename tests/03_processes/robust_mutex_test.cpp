@@ -1,9 +1,15 @@
-// The program's output, and Monitor from inside: processes die at every place.
+// The program's output and its check, and Monitor from inside: processes die at every place.
 
-#include "03_processes/robust_mutex/monitor.hpp"
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/robust_mutex/robust_mutex.cpp"
+#undef main
+
+#include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <string>
+#include <vector>
 
 #include "cookbook/process.hpp"
 #include "shared_memory.hpp"
@@ -31,6 +37,29 @@ TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
                                 std::to_string(40 + processes) + "]"))
         << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
+  }
+}
+
+int forks = 0;       // of this process, once they are counted
+int fails_with = 0;  // the child that this one of them makes fails at once
+
+TEST(robust_mutex, a_process_that_fails_is_not_counted_as_one_that_has_transferred) {
+  ASSERT_EQ(pthread_atfork([] { ++forks; }, nullptr,
+                           [] {
+                             if (forks == fails_with) _exit(1);
+                           }),
+            0);
+  std::string name = "robust_mutex";
+  char* arguments[] = {name.data(), nullptr};
+  fails_with = 3;  // the second of four: the first fork makes the process that is killed
+  testing::internal::CaptureStdout();
+  const int exit_code = main_of_the_program(1, arguments);
+  const std::string output = testing::internal::GetCapturedStdout();
+  fails_with = 0;
+  EXPECT_EQ(exit_code, 1);
+  for (const std::string line : {"ok    repairs: 1\n", "FAIL  processes that then transfer 1: 3, expected 4\n",
+                                 "FAIL  both accounts: [57, 43], expected [56, 44]\n"}) {
+    EXPECT_THAT(output, testing::HasSubstr(line));
   }
 }
 
@@ -71,10 +100,10 @@ TEST(robust_mutex, if_the_process_that_repairs_is_killed_the_next_one_repairs) {
 }
 
 TEST(robust_mutex, after_a_repair_that_throws_nobody_gets_access) {
-  struct Ruins {
+  struct Wreck {
     void repair() { throw std::logic_error("not this"); }
   };
-  using RuinsMonitor = Monitor<Ruins>;
+  using RuinsMonitor = Monitor<Wreck>;
   const Shared<RuinsMonitor> ruins;
   EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
               const RuinsMonitor::Access access(*ruins);

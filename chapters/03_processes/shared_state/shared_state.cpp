@@ -58,8 +58,8 @@ void lose_one(const Manager& manager, const ManagedMap& map) {
   run_workers(manager, 1, [](const ManagedMap& channel, int) {  // between get and set of this process
     const long seen_by_b = channel.get(counter);
     cookbook::println("B gets {}", seen_by_b);
-    cookbook::println("B sets {}", seen_by_b + 1);
     channel.set(counter, seen_by_b + 1);
+    cookbook::println("B sets {}", channel.get(counter));
   });
   cookbook::println("A sets {}", seen + 1);
   map.set(counter, seen + 1);
