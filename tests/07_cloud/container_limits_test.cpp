@@ -78,20 +78,22 @@ TEST(container_limits, the_limits_are_those_that_are_asked_for) {
   EXPECT_TRUE(result.has_line("ok    behind all four: [\"refused\", \"refused\", \"6\", \"killed\"]")) << result.text();
 }
 
-TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
-  const auto groups = [] {
-    std::set<std::string> names;
-    for (const char* folder : {"/sys/fs/cgroup", "/sys/fs/cgroup/pids"}) {
-      std::error_code none;
-      for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-        const std::string name = entry.path().filename();
-        if (!name.starts_with("container_limits.")) continue;
-        if (kill(std::stoi(name.substr(name.find('.') + 1)), 0) != 0) names.insert(name);  // its maker has ended
-      }
+/// The control groups that programs have left behind.
+std::set<std::string> groups_left() {
+  std::set<std::string> names;
+  for (const char* folder : {"/sys/fs/cgroup", "/sys/fs/cgroup/pids"}) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with("container_limits.")) continue;
+      if (kill(std::stoi(name.substr(name.find('.') + 1)), 0) != 0) names.insert(name);  // its maker has ended
     }
-    return names;
-  };
-  const auto before = groups();
+  }
+  return names;
+}
+
+TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
+  const auto before = groups_left();
   for (const int after_ms : {100, 300, 500}) {
     const TemporaryDirectory scratch;
     const auto result =
@@ -99,7 +101,22 @@ TEST(container_limits, ctrl_c_leaves_no_files_and_no_control_group) {
             {.environment = {{"TMPDIR", scratch.path}}, .interrupt_after_ms = after_ms, .may_leave_something = true});
     EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << after_ms;
-    EXPECT_EQ(groups(), before) << after_ms;
+    EXPECT_EQ(groups_left(), before) << after_ms;
+  }
+}
+
+TEST(container_limits, either_signal_ends_it_after_it_has_removed_what_it_has_made) {
+  const auto before = groups_left();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const TemporaryDirectory scratch;
+    test_support::Process program("container_limits", {},
+                                  {.environment = {{"TMPDIR", scratch.path}}, .may_leave_something = true});
+    program.read_line();  // the head of the table: its folder is there
+    const auto result = program.stop(signal);
+    EXPECT_GE(result.exit_code, 0) << result.text();
+    EXPECT_EQ(result.leaked_processes, 0);
+    EXPECT_TRUE(std::filesystem::is_empty(scratch.path)) << signal;
+    EXPECT_EQ(groups_left(), before) << signal;
   }
 }
 

@@ -198,8 +198,8 @@ TEST_F(container_Server, is_not_blocked_by_a_client_that_sends_a_byte_now_and_th
   send(other, request.data(), request.size(), MSG_NOSIGNAL);
   int sent = 0;  // a byte each 0.2 s is never a second without one
   pollfd answered = {other, POLLIN, 0};
-  for (; sent < 50 && poll(&answered, 1, 200) == 0; ++sent) send(slow, "G", 1, MSG_NOSIGNAL);
-  EXPECT_LT(sent, 50);
+  for (; sent < 25 && poll(&answered, 1, 200) == 0; ++sent) send(slow, "G", 1, MSG_NOSIGNAL);
+  EXPECT_LT(sent, 25) << "the slow one has a second, and not more than five";
   close(slow), close(other);
 }
 
@@ -231,6 +231,15 @@ TEST_F(container_Server, ends_with_0_at_a_signal) {
     EXPECT_EQ(server.stop(signal), -1) << "it is not there any more";
   }
   EXPECT_EQ(server_->stop(SIGKILL), 128 + SIGKILL);
+}
+
+TEST_F(container_Server, is_killed_five_seconds_after_a_signal_that_it_does_not_hear) {
+  close(server_->connect_to(5000));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(server_->stop(SIGHUP), 128 + SIGKILL) << "it has no function for SIGHUP, and is process 1";
+  const auto time = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(time, std::chrono::seconds(5));
+  EXPECT_LT(time, std::chrono::seconds(25));
 }
 
 TEST_F(container_Server, is_killed_with_its_object_without_being_asked) {

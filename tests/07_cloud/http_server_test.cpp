@@ -242,6 +242,15 @@ TEST(http_server, only_clients_of_http_1_1_are_told_to_continue) {
   EXPECT_EQ(receive_reply(client).text(), "200 body");
 }
 
+TEST(http_server, a_client_that_has_no_body_to_send_is_not_told_to_continue) {
+  Client client(shared_server());
+  const std::string expect = "Expect: 100-continue\r\n";
+  for (const auto& text : {request("GET", "/", expect), request("GET", "/", expect + "Content-Length: 0\r\n")}) {
+    client.send(text);
+    EXPECT_EQ(receive_reply(client).text(), greeting) << text;
+  }
+}
+
 TEST(http_server, a_client_that_asks_and_never_reads_costs_little_and_is_disconnected) {
   ServerProcess server("http_server", {"--serve", "--timeout-ms", "1000"});
   const long before = server.resident();

@@ -132,6 +132,24 @@ TEST_F(memory_model_litmus, an_outcome_counts_against_each_who_forbids_it) {
   }
 }
 
+/// Each run ends as the schedules do.
+struct NeverWeak : AlwaysWeak {
+  static void a2(Variables& v) { v.r1 = 0; }
+};
+
+TEST_F(memory_model_litmus, an_outcome_that_was_not_seen_counts_for_nothing) {
+  constexpr Rule forbidden = Rule::forbidden, allowed = Rule::allowed;
+  for (const Rule cpp : {forbidden, allowed}) {
+    for (const Rule x86 : {forbidden, allowed}) {
+      Totals totals;
+      print_row<NeverWeak>("never weak", cpp, x86, 10'000, totals, 0.1);
+      EXPECT_EQ(totals.against_cpp, 0);
+      EXPECT_EQ(totals.against_x86, 0);
+      EXPECT_EQ(totals.buffered, 0);
+    }
+  }
+}
+
 TEST_F(memory_model_litmus, prints_what_was_seen_and_what_is_allowed) {
   const auto result = run("memory_model_litmus", {"--runs", "20000"}, {.limit = std::chrono::seconds(90)});
   EXPECT_EQ(result.exit_code, 0) << result.text();

@@ -110,6 +110,8 @@ TEST(stress_statistics, prints_prediction_and_measurement) {
   EXPECT_EQ(result.lines_with("^threads, fetch_add, delay 1 ms +0.0 % of 300 runs failed; p is at most 0.99 %").size(),
             1U)
       << result.text();
+  EXPECT_EQ(result.lines_with("^threads, load and store +[\\d.]+ %").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^threads, load and store, delay 1 ms +[\\d.]+ %").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^threads, load and store, delay 1 ms +0.0 %").size(), 0U) << result.text();
 }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "09_diagnosis/run_tool.hpp"
+#include "09_diagnosis/thread_safety_analysis/cases.cpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 
@@ -78,6 +80,21 @@ TEST(thread_safety_analysis, of_each_function_the_first_error_in_it_is_shown) {
     std::filesystem::permissions(folder.path / name, std::filesystem::perms::owner_all);
   }
   expect_table(run("thread_safety_analysis", {}, {.environment = {{"PATH", folder.path.string() + ":/usr/bin:/bin"}}}));
+}
+
+/// What no compiler says: the truth. A function that leaves the mutex locked lets the next one wait for ever.
+TEST(thread_safety_analysis, functions_that_are_right_can_be_called_one_after_another) {
+  Account account;
+  test_support::with_watchdog([&] {
+    for (int round = 1; round <= 2; ++round) {
+      account.locked(1);
+      account.locked_inside(10);
+      account.in_a_lambda(100);
+      account.if_wanted(true);
+      account.if_wanted(false);
+      EXPECT_EQ(*account.leaked(), 111 * round);  // nobody else uses the balance
+    }
+  });
 }
 
 TEST(thread_safety_analysis, skips_itself_without_clang) {

@@ -236,6 +236,34 @@ TEST(trace_timeline_header, the_picture_is_to_scale) {
   EXPECT_THAT(text, testing::HasSubstr(R"(<rect x="118.0" y="40" width="16.0")"));
 }
 
+TEST(trace_timeline_header, what_is_written_in_a_row_of_the_picture_stands_on_one_line_within_it) {
+  const Known known;
+  for (const int top : {0, 110}) {
+    std::istringstream picture(svg_rows(known.trace, "title", top));
+    std::map<std::string, double> line_of;
+    for (std::string line; std::getline(picture, line);) {
+      const std::size_t text = line.find("<text "), y = line.find("y=\"", text), begin = line.find('>', text) + 1;
+      line_of[line.substr(begin, line.find('<', begin) - begin)] = std::stod(line.substr(y + 3));
+    }
+    const double first = top + 20;  // below the title
+    EXPECT_THAT(line_of["one"], testing::AllOf(testing::Gt(first), testing::Lt(first + 18)));
+    EXPECT_EQ(line_of["alpha"], line_of["one"]);
+    EXPECT_EQ(line_of["beta"], line_of["one"]);
+    EXPECT_EQ(line_of["title"], line_of["one"] - 20);
+    EXPECT_EQ(line_of["two"], line_of["one"] + 20);
+    EXPECT_EQ(line_of["gamma"], line_of["two"]);
+  }
+}
+
+TEST(trace_timeline_header, counts_the_events_that_begin_before_the_one_before_has_ended) {
+  Known known;
+  EXPECT_EQ(overlaps_of(known.trace), 0) << "one may begin when the other ends";
+  Track& three = known.trace.add_track("three");
+  const Clock::time_point start = known.start;
+  three.events = {{"a", start, start + 3ms}, {"b", start + 2ms, start + 5ms}, {"c", start + 4ms, start + 6ms}};
+  EXPECT_EQ(overlaps_of(known.trace), 2);
+}
+
 TEST(trace_timeline_header, records_the_end_in_whatever_way_a_block_is_left) {
   Trace trace;
   Track& track = trace.add_track("one");

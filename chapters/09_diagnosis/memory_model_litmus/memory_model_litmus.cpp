@@ -31,17 +31,17 @@ struct Totals {
   int buffered = 0;  // rows with store buffering that was seen
 };
 
-/// Runs a test and prints a row. If x86 allows the outcome, the test is repeated until it is seen, for at most 20
-/// seconds: on a busy machine, the two threads may not run at the same time for a while.
+/// Runs a test and prints a row. If x86 allows the outcome, the test is repeated until it is seen, or `longest` seconds
+/// have passed: on a busy machine, the two threads may not run at the same time for a while.
 template <typename Test>
-void print_row(const std::string& what, Rule cpp, Rule x86, long runs, Totals& totals) {
+void print_row(const std::string& what, Rule cpp, Rule x86, long runs, Totals& totals, double longest = 20) {
   Counts counts;
   const cookbook::Stopwatch watch;
   do {
     const Counts more = run_in_two_threads<Test>(runs);
     counts.runs += more.runs;
     counts.weak += more.weak;
-  } while (x86 == Rule::allowed && counts.weak == 0 && watch.seconds() < 20);
+  } while (x86 == Rule::allowed && counts.weak == 0 && watch.seconds() < longest);
   const std::string seen = counts.weak == 0 ? "never" : fmt::format("{:.4f} %", 100.0 * counts.weak / counts.runs);
   const auto word = [](Rule rule) { return rule == Rule::allowed ? "allowed" : "forbidden"; };
   cookbook::println("{:<42}{:>10}  {:<11}{}", what, seen, word(cpp), word(x86));

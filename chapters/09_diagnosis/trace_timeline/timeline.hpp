@@ -32,6 +32,17 @@ inline double busy_milliseconds(const Track& track) {
   return milliseconds(sum);
 }
 
+/// Events that begin before the one that was recorded before them, by the same thread, has ended.
+inline int overlaps_of(const Trace& trace) {
+  int overlaps = 0;
+  for (const Track& track : trace.tracks()) {
+    for (std::size_t i = 1; i < track.events.size(); ++i) {
+      overlaps += track.events[i].begin < track.events[i - 1].end;
+    }
+  }
+  return overlaps;
+}
+
 /// A character per millisecond since `origin`: the event's first letter, or a dot where there is none.
 inline std::string drawing_of(const Track& track, Clock::time_point origin) {
   std::string line;

@@ -98,17 +98,6 @@ std::string tasks_of(const Trace& trace) {
   return letters;
 }
 
-/// Events that begin before the one that was recorded before them, by the same thread, has ended.
-int overlaps_of(const Trace& trace) {
-  int overlaps = 0;
-  for (const Track& track : trace.tracks()) {
-    for (std::size_t i = 1; i < track.events.size(); ++i) {
-      overlaps += track.events[i].begin < track.events[i - 1].end;
-    }
-  }
-  return overlaps;
-}
-
 /// Nanoseconds of one call of `record`: the best of five times 1000 calls.
 template <typename Record>
 double nanoseconds_of(Record record) {
