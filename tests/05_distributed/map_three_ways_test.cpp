@@ -41,13 +41,6 @@ TEST(map_three_ways, the_results_of_up_to_20_elements_are_shown) {
   EXPECT_EQ(shown("21"), std::vector<std::string>{});
 }
 
-TEST(map_three_ways, no_call_is_lost_in_the_count_when_several_threads_make_them_at_the_same_time) {
-  for (int i = 0; i < 3; ++i) {
-    const auto result = run("map_three_ways", {"--items", "500000", "--work-us", "0"});
-    EXPECT_EQ(result.captures("^on several threads +(\\d+)"), std::vector<std::string>{"500000"}) << result.text();
-  }
-}
-
 TEST(map_three_ways, the_parallel_form_uses_several_threads) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
   int threads = 0;

@@ -159,17 +159,6 @@ TEST(monte_carlo_pi_best_of_three, the_time_begins_when_all_ranks_are_there) {
   std::fflush(stdout);
 }
 
-TEST(monte_carlo_pi, the_hits_are_the_same_where_the_counter_is_not_in_memory_that_the_ranks_share) {
-#ifndef OPEN_MPI
-  GTEST_SKIP() << "the names of these settings are those of Open MPI";
-#endif
-  const auto result = run_ranks(2, "monte_carlo_pi", {"--tasks", "200", "--points", "1000"},
-                                {.environment = {{"OMPI_MCA_osc", "^sm"}, {"OMPI_MCA_btl", "self,tcp"}}});
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    sizes for which each task's hits are those that one process counts: 2"))
-      << result.text();
-}
-
 TEST(monte_carlo_pi, more_ranks_than_tasks_is_no_problem) {
   EXPECT_EQ(run_ranks(4, "monte_carlo_pi", {"--tasks", "1", "--points", "100000"}).exit_code, 0);
 }
