@@ -64,9 +64,7 @@ inline std::optional<Text> open_text(const mpi::Environment& world, const std::s
   std::unique_ptr<std::istream> stream = std::make_unique<std::istringstream>(sentences);
   if (!file.empty()) stream = std::make_unique<std::ifstream>(file, std::ios::binary);
   const bool readable = *stream && (file.empty() || std::filesystem::is_regular_file(file));
-  const int failed_here = readable ? world.size() : world.rank();
-  int first_failed = 0;
-  MPI_CHECK(MPI_Allreduce(&failed_here, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  const int first_failed = mpi::minmax_over_ranks(readable ? world.size() : world.rank()).first;
   if (first_failed == world.size()) return Text(std::move(stream), world.size());
   if (first_failed == world.rank()) cookbook::print_error("--file: no file that can be read: " + file);
   return std::nullopt;

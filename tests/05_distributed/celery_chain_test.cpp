@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "celery/client.hpp"
 #include "celery/random_tasks.hpp"
 #include "celery/tasks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/process.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
@@ -208,6 +210,24 @@ TEST(celery_chain, a_task_for_later_keeps_no_other_waiting_and_a_time_limit_is_r
   for (int i = 0; i < 3; ++i) client.apply_async("app.add", {5, 5}, {}, {.countdown = 3600});
   EXPECT_EQ(outcome(client.delay("app.add", 1, 2)), "3");
   EXPECT_EQ(outcome(client.apply_async("app.add", {1, 2}, {}, {.time_limit = 1})), "NotImplementedError: time limits");
+}
+
+TEST(celery_chain, a_task_for_later_is_started_when_it_is_due) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const cookbook::ChildProcess worker([&] {
+    const celery::Registry registry = celery::registered_tasks("app");
+    celery::ChainWorker(broker.url(), registry).run(1'000'000);
+  });
+  celery::Client client(broker.url());
+  double shortest = 100;  // of ten times: on a busy machine one may be long
+  for (int attempt = 0; attempt < 10 && shortest > 0.9; ++attempt) {
+    const cookbook::Stopwatch watch;
+    EXPECT_EQ(outcome(client.apply_async("app.add", {5, 5}, {}, {.countdown = 0.1})), "10");
+    EXPECT_GE(watch.seconds(), 0.09);
+    shortest = std::min(shortest, watch.seconds());
+  }
+  EXPECT_LT(shortest, 0.9) << "it was kept until the worker looked for the next message";
 }
 
 TEST(celery_chain, a_worker_takes_only_the_task_that_it_executes_and_leaves_the_next_one_to_others) {

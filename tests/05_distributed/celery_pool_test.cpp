@@ -222,8 +222,18 @@ TEST(celery_pool, what_is_no_json_harms_neither_the_worker_nor_the_process) {
 }
 
 TEST(celery_pool, each_end_of_a_task_reaches_the_client_and_costs_at_most_its_process) {
-  const auto result = run("celery_pool", {"--limit-ms", "50"}, {.limit = 100s});
-  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  // What the client has waited for the next worker, which begins the task of a lost one again. On a busy machine the
+  // client may begin to wait when that worker is in the middle of the task already; not so in each of three runs.
+  double after_loss = 0;
+  test_support::Result result;
+  for (int attempt = 0; attempt < 3 && after_loss < 200; ++attempt) {
+    result = run("celery_pool", {"--limit-ms", "50"}, {.limit = 100s});
+    if (result.exit_code == 77) GTEST_SKIP() << result.text();
+    const auto ms = result.captures("^nap\\(0.3\\), worker lost .* ([\\d.]+) ms");
+    ASSERT_EQ(ms.size(), 1U) << result.text();
+    after_loss = std::stod(ms[0]);
+  }
+  EXPECT_GE(after_loss, 200) << "the task has not begun again\n" << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
   const auto expect_line = [&](const std::string& task, const std::string& answer, const std::string& process) {
     EXPECT_EQ(result.lines_with("^" + task + " +" + answer + " +[\\d.]+ ms  " + process + "$").size(), 1U)

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "cookbook/measure.hpp"
 #include "random_bytes.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
@@ -235,6 +236,26 @@ TEST(csp_network_channel, nothing_that_comes_instead_of_a_request_ends_the_host)
   b.poison();
   EXPECT_EQ(host.wait().exit_code, 0) << host.wait().text();
   EXPECT_TRUE(host.wait().has_line("host: 1"));
+}
+
+TEST(csp_network_channel, who_does_not_say_otherwise_waits_five_seconds_for_a_silent_far_end) {
+  test_support::Process host("csp_network_channel_host");
+  boost::asio::io_context io;
+  tcp::acceptor silent_host(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const int port = std::stoi(host.read_until("port ").substr(5));
+  const cookbook::Stopwatch watch;
+  NetworkChannel::Stream silent_client("127.0.0.1", std::to_string(port));
+  silent_client.expires_after(25s);
+  silent_client << "open B\n" << std::flush;
+  std::string answer;
+  std::getline(silent_client, answer);
+  EXPECT_EQ(answer, "opened");
+  EXPECT_THROW(NetworkChannel("B", "127.0.0.1", silent_host.local_endpoint().port()), ChannelLost);
+  EXPECT_GE(watch.seconds(), 5);
+  EXPECT_LT(watch.seconds(), 25);
+  EXPECT_EQ(silent_client.get(), std::char_traits<char>::eof());  // the host has closed its end
+  EXPECT_NE(silent_client.error(), boost::system::error_code(boost::asio::error::timed_out)) << "it is still open";
+  EXPECT_GE(watch.seconds(), 5);
 }
 
 TEST(csp_network_channel, the_host_survives_random_lines) {

@@ -2,12 +2,18 @@
 
 #include "05_distributed/idempotent_consumer/consumers.hpp"
 
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "05_distributed/idempotent_consumer/database.hpp"
+#include "05_distributed/temporary_directory.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -46,6 +52,31 @@ TEST(idempotent_consumer, only_one_transaction_is_right_wherever_it_is_killed) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
+}
+
+TEST(idempotent_consumer_temporary_directory, at_its_end_the_folder_is_gone_and_so_is_its_process) {
+  std::filesystem::path path;
+  {
+    const ::TemporaryDirectory folder;
+    path = folder.path();
+    EXPECT_TRUE(std::filesystem::is_empty(path));
+    for (int i = 0; i < 1000; ++i) std::ofstream(path / std::to_string(i)) << i;  // to remove them takes a while
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  errno = 0;
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "its process is left";
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(idempotent_consumer_temporary_directory, one_that_cannot_be_made_is_an_error_that_says_why) {
+  const TemporaryDirectory scratch;
+  std::string deep = scratch.path;  // so long that no name fits behind it
+  while (deep.size() < 4080) deep += '/' + std::string(std::min<std::size_t>(200, 4090 - deep.size() - 1), 'x');
+  std::filesystem::create_directories(deep);
+  const auto result = run("idempotent_consumer", {}, {.environment = {{"TMPDIR", deep}}});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("idempotent_consumer: mkdtemp: File name too long"));
+  EXPECT_EQ(result.leaked_processes, 0);
 }
 
 TEST_F(idempotent_consumer_consumers, a_second_delivery_has_no_effect_if_there_is_a_key) {

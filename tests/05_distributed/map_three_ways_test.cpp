@@ -33,6 +33,14 @@ TEST(map_three_ways, each_way_calls_the_function_once_per_element_and_a_view_onl
   }
 }
 
+TEST(map_three_ways, the_results_of_up_to_20_elements_are_shown) {
+  const auto shown = [](const std::string& items) {
+    return run("map_three_ways", {"--items", items, "--work-us", "0"}).captures("^each result: .*?(\\d+)$");
+  };
+  EXPECT_EQ(shown("20"), std::vector<std::string>{"40"});
+  EXPECT_EQ(shown("21"), std::vector<std::string>{});
+}
+
 TEST(map_three_ways, the_parallel_form_uses_several_threads) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
   int threads = 0;

@@ -14,15 +14,56 @@
 #include <utility>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "05_distributed/monte_carlo_pi/distributed_map.hpp"
 #include "05_distributed/monte_carlo_pi/random_points.hpp"
 #include "support/run.hpp"
 
 namespace {
 
+/// By how many standard errors the estimate is off that comes from this number of hits of a single task.
+double off_by = 0;
+long hits_of_the_test(long /*task*/, long points) {
+  const auto n = static_cast<double>(points);
+  constexpr double pi = 3.141592653589793;
+  return std::lround(n / 4 * (pi + off_by * std::sqrt(pi * (4 - pi) / n)));
+}
+
+}  // namespace
+
+#define main main_of_the_program  // its functions are tested from inside, too, and its checks with other hits
+#define hits hits_of_the_test
+#include "05_distributed/monte_carlo_pi/monte_carlo_pi.cpp"
+#undef hits
+#undef main
+
+/// Whether this rank comes late from the sleeping barrier of a test below.
+bool late_from_the_barrier = false;
+
+/// Instead of the library's, which PMPI_Test is.
+extern "C" int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  const int result = PMPI_Test(request, done, status);
+  if (late_from_the_barrier && *done) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return result;
+}
+
+namespace {
+
 using namespace std::chrono_literals;
 using test_support::run;
 using test_support::run_ranks;
+
+/// As a rank of a test below, this program is the recipe's, but for the hits.
+const bool has_its_own_hits = [] {
+  const char* const standard_errors = std::getenv("OFF_BY_STANDARD_ERRORS");
+  if (standard_errors == nullptr) return true;
+  off_by = std::stod(standard_errors);
+  std::string words[] = {"monte_carlo_pi", "--tasks", "1", "--points", "100000000"};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), words[4].data(), nullptr};
+  const int code = main_of_the_program(5, arguments);
+  std::fflush(stdout);
+  _exit(code);
+}();
 
 /// As a rank of a test below, this program shares out 200 tasks, before each of which rank 1 sleeps 20 ms.
 const bool is_the_test = [] {
@@ -93,6 +134,29 @@ TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
     EXPECT_NEAR(std::stod(errors[0]), (std::stod(pi[1]) - pi_itself) / standard_error, 0.01);
     EXPECT_NEAR(std::stod(off[1]), std::abs(std::stod(pi[1]) - 3.141592653589793), 1e-6);
   }
+}
+
+TEST(monte_carlo_pi, an_estimate_may_be_off_by_four_standard_errors) {
+  for (const auto& [standard_errors, code] :
+       {std::pair{"-4.01", 1}, {"-4", 0}, {"-3.9", 0}, {"3.9", 0}, {"4", 0}, {"4.01", 1}}) {
+    const auto result =
+        run_ranks(1, "monte_carlo_pi_test", {}, {.environment = {{"OFF_BY_STANDARD_ERRORS", standard_errors}}});
+    EXPECT_EQ(result.exit_code, code) << standard_errors << result.text();
+  }
+}
+
+TEST(monte_carlo_pi_best_of_three, the_time_begins_when_all_ranks_are_there) {
+  if (const auto result = again_as_ranks(2, "monte_carlo_pi_test")) {
+    const auto ms = result->captures("^(\\d+) ms without the delay$");
+    ASSERT_EQ(ms.size(), 1U) << result->text();
+    EXPECT_LT(std::stoi(ms[0]), 400);
+    return;
+  }
+  const mpi::Environment world;
+  late_from_the_barrier = world.rank() == 1;
+  const double seconds = best_of_three(world, [] { MPI_CHECK(PMPI_Barrier(MPI_COMM_WORLD)); });
+  if (world.rank() == 0) std::printf("%.0f ms without the delay\n", 1e3 * seconds);
+  std::fflush(stdout);
 }
 
 TEST(monte_carlo_pi, more_ranks_than_tasks_is_no_problem) {

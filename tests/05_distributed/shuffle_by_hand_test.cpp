@@ -8,13 +8,33 @@
 #include <utility>
 #include <vector>
 
-#include "05_distributed/shuffle_by_hand/shuffle.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "05_distributed/shuffle_by_hand/shuffle_by_hand.cpp"
+#undef main
+
+#include <chrono>
+#include <thread>
+
+#include "03_processes/again_as_ranks.hpp"
 #include "05_distributed/shuffle_by_hand/word_table.hpp"
-#include "05_distributed/words.hpp"
 #include "word_texts.hpp"
+
+/// Whether this rank comes late from the exchange of a test below.
+bool late_from_the_exchange = false;
+
+/// Instead of the library's, which PMPI_Alltoallv is.
+extern "C" int MPI_Alltoallv(const void* sent, const int* sent_counts, const int* sent_at, MPI_Datatype sent_type,
+                             void* received, const int* received_counts, const int* received_at,
+                             MPI_Datatype received_type, MPI_Comm comm) {
+  const int result = PMPI_Alltoallv(sent, sent_counts, sent_at, sent_type, received, received_counts, received_at,
+                                    received_type, comm);
+  if (late_from_the_exchange) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  return result;
+}
 
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::run_ranks;
 using test_support::TemporaryDirectory;
 using testing::ElementsAre;
@@ -42,6 +62,30 @@ TEST(shuffle_by_hand, more_ranks_send_more_pairs_of_the_same_text) {
     const auto result = run_ranks(ranks, "shuffle_by_hand", {"--copies", "1000"});
     EXPECT_THAT(result.captures("^words are counted first +(\\d+) "), ElementsAre(pairs)) << result.text();
   }
+}
+
+TEST(shuffle_by_hand_measured, counts_the_time_from_when_all_ranks_are_there_until_the_last_one_is_done) {
+  if (const auto result = again_as_ranks(2, "shuffle_by_hand_test")) {
+    const auto late_at_the_end = result->captures("^late at the end .* (\\d+) ms$");
+    ASSERT_EQ(late_at_the_end.size(), 1U) << result->text();
+    EXPECT_GE(std::stoi(late_at_the_end[0]), 300);
+    int least = 1'000'000;  // of three: on a busy machine one may be long
+    for (const std::string& ms : result->captures("^late at the beginning .* (\\d+) ms$")) {
+      least = std::min(least, std::stoi(ms));
+    }
+    EXPECT_LT(least, 400) << result->text();
+    return;
+  }
+  const mpi::Environment world;
+  std::optional<Text> text = open_text(world, "", 1);
+  ASSERT_TRUE(text);
+  const auto nothing = [](const mpi::Environment& here, Text&) { return Outgoing{Messages(here.size())}; };
+  for (int i = 0; i < 3; ++i) {
+    if (world.rank() == 1) std::this_thread::sleep_for(500ms);
+    measured(world, "late at the beginning", *text, nothing);
+  }
+  late_from_the_exchange = world.rank() == 1;
+  measured(world, "late at the end", *text, nothing);
 }
 
 TEST(shuffle_by_hand_owner, is_as_the_figure_of_the_page_shows_it) {
