@@ -138,7 +138,9 @@ def mistakes_in(text, file):
     lines = collections.Counter()
     in_option = False
     options = "|".join(re.findall(r"\boptions\.add\(\"[\w-]+\", (\w+),", text))
-    default = re.compile(rf"\s*[\w:]+ (?:\w+ = [\w.']+, )*(?:{options}) = [\w.', =]+;" if options else "(?!)")
+    value = "[\\w.':{} <]+"  # such as 1'000, 1 << 25 and std::size_t{1} << 26
+    default = re.compile(rf"\s*[\w:]+ (?:\w+ = {value}, )*(?:{options}) = {value}(?:, \w+ = {value})*;"
+                         if options else "(?!)")
     for number, line in enumerate(text.splitlines(), 1):
         code, comment = masked(line)
         lines[line.strip()] += 1

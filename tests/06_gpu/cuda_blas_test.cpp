@@ -1,6 +1,9 @@
-// Blas in the process: the book's matrices, sizes of all kinds, alpha and beta, and the two orders of storage.
+// Blas in the process: the book's matrices, sizes of all kinds, alpha and beta, and the two orders of storage; and how
+// the program compares.
 
-#include "06_gpu/cuda_blas/gemm.hpp"
+#define main cuda_blas_main  // wrong_elements() stands in the program's file, and the test has a main() of its own
+#include "06_gpu/cuda_blas/cuda_blas.cpp"
+#undef main
 
 #include <cmath>
 #include <limits>
@@ -91,6 +94,22 @@ TEST(cuda_blas_multiply_on_host, overwrites_with_beta_0_and_adds_with_beta_1) {
   EXPECT_EQ(c.values[0], 31);
   multiply_on_host(2, a, b, 1, c);
   EXPECT_EQ(c.values[0], 93);
+}
+
+TEST(cuda_blas_wrong_elements, counts_every_element_and_nothing_else) {
+  const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  const Matrix expected{2, 3, {1, 2, 3, 4, 5, 6}};
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    for (const double other : {expected.values[i] + 1e-10, expected.values[i] - 1e-10, not_a_number}) {
+      std::vector<double> values = expected.values;
+      values[i] = other;
+      EXPECT_EQ(wrong_elements(values, expected, 3), 1) << i << ": " << other;
+    }
+  }
+  std::vector<double> values = expected.values;
+  values.push_back(not_a_number);
+  values.pop_back();  // a NaN is left behind the last element
+  EXPECT_EQ(wrong_elements(values, expected, 3), 0);
 }
 
 TEST_F(cuda_blas, gives_the_product_of_the_book) {

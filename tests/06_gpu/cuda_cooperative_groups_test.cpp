@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <sstream>
 #include <string>
 
 #include "06_gpu/compute_sanitizer.hpp"
@@ -68,6 +70,20 @@ TEST(cuda_cooperative_groups, each_thread_of_a_block_of_1024_has_16_values) {
   EXPECT_TRUE(
       result.has_line(fmt::format("FAIL  values that are not right after two launches: {}, expected 0", 3 * 1024 * 16)))
       << result.text();
+}
+
+TEST(cuda_cooperative_groups, each_time_is_the_shortest_of_three_with_50_repetitions) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto [result, record] = cuda_test::run_without_device("cuda_cooperative_groups", {"--blocks", "3"});
+  int launches = 0, number = 0, times = 0;
+  std::istringstream lines(record);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::sscanf(line.c_str(), "place %d was reached %d times", &number, &times) == 2) launches += times;
+  }
+  const int for_the_results = 2 + 1, too_large = 1;  // in two launches and in one
+  const int by_the_host = 3 * (50 + 1);              // empty kernels, and one kernel with 50 barriers
+  const int recorded = 50 * (1 + 2 + 1);             // once for all three times: an empty kernel, two launches, one
+  EXPECT_EQ(launches, for_the_results + by_the_host + recorded + too_large) << record << result.text();
 }
 
 TEST(cuda_cooperative_groups, is_clean_under_compute_sanitizer) {

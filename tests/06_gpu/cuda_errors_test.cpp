@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -58,6 +59,16 @@ TEST(cuda_errors, the_program_shows_all_mistakes_and_who_is_told) {
   EXPECT_EQ(result.captures("^with CUDA_LAUNCH_BLOCKING=1 +(.+)$"), std::vector<std::string>{"the second launch"})
       << result.text();
   EXPECT_TRUE(result.has_line("ok    errors that stay until the process ends: 2")) << result.text();
+}
+
+TEST(cuda_errors, an_error_that_no_call_has_returned_is_no_success) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  for (const std::string how : {"as usual", "with CUDA_LAUNCH_BLOCKING=1"}) {
+    // No kernel is run, so none makes a mistake.
+    const auto result = cuda_test::run_without_device("cuda_errors", {"--mistake", how}).result;
+    EXPECT_EQ(result.exit_code, 1) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+  }
 }
 
 TEST(cuda_errors, a_mistake_that_it_does_not_know_is_refused) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -56,6 +57,16 @@ TEST(cuda_memory_kinds, the_kernel_reads_every_kind_at_every_size) {
     EXPECT_TRUE(result.has_line("ok    searches that did not find the last number: 0")) << result.text();
     EXPECT_EQ(result.out.back(), "ok    rings that end in the wrong place: 0");
   }
+}
+
+TEST(cuda_memory_kinds, the_rings_fit_into_one_cache_into_the_next_and_into_none) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto result = cuda_test::run_without_device("cuda_memory_kinds", {"--count", "1000"}).result;
+  EXPECT_EQ(
+      result.captures("^(.+?) +[0-9.]+ ns$"),
+      (std::vector<std::string>{"shared memory", "constant memory", "global memory, 16 KiB", "global memory, 2 MiB",
+                                "global memory, 256 MiB", "pinned memory of the host, 16 MiB"}))
+      << result.text();
 }
 
 /// Milliseconds until the kernel has read it the first time, and again.

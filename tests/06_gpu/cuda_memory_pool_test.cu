@@ -7,6 +7,7 @@
 #include <string>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -34,6 +35,12 @@ TEST(cuda_memory_pool, every_way_is_right_at_every_size) {
       EXPECT_TRUE(result.has_line("ok    a block is used again within its stream: yes")) << result.text();
     }
   }
+}
+
+TEST(cuda_memory_pool, a_wrong_sum_is_noticed_in_each_of_five_times) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto result = cuda_test::run_without_device("cuda_memory_pool", {"--count", "1000", "--steps", "3"}).result;
+  EXPECT_TRUE(result.has_line("FAIL  ways with a wrong sum: 30, expected 0")) << result.text();  // no kernel is run
 }
 
 TEST(cuda_memory_pool, the_pool_keeps_memory_only_if_it_is_told_to) {
@@ -86,6 +93,57 @@ TEST(cuda_memory_pool_steps, with_the_pool_take_memory_of_the_pool) {
   EXPECT_EQ(highest_use(job, with_one_array), 0U);
   EXPECT_EQ(highest_use(job, with_malloc), 0U);
   EXPECT_GE(highest_use(job, with_pool), job.count * sizeof(unsigned));
+}
+
+/// Keeps the device busy until `*go` is set, for some seconds at most.
+__global__ void wait_for(const volatile int* go) {
+  const long long start = clock64();
+  while (*go == 0 && clock64() - start < 10'000'000'000) {
+  }
+}
+
+/// What the steps below, which are mere functions, find and share.
+struct Observed {
+  int steps = 0, idle = 0;  // steps that have found nothing to do in the stream
+  int* go = nullptr;
+} observed;
+
+void look(Job& job) {
+  ++observed.steps;
+  observed.idle += cudaStreamQuery(job.stream) == cudaSuccess;
+  cudaGetLastError();  // forgets that the stream was not ready
+}
+
+/// Takes some milliseconds on the device.
+void long_step(Job& job) {
+  look(job);
+  spin<<<1, 1, 0, job.stream>>>(50'000'000);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// The first, the third and so on end on the device when the host has begun the next one.
+void step_that_needs_the_next(Job& job) {
+  look(job);
+  *observed.go = (observed.steps + 1) % 2;
+  if (*observed.go == 1) return;
+  wait_for<<<1, 1, 0, job.stream>>>(observed.go);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+TEST(cuda_memory_pool_run, waits_after_each_step_if_it_is_told_to_and_only_then) {
+  if (!gpu::device_found() || !pools_supported()) GTEST_SKIP() << "no device with pools";
+  Job job(1000);
+  job.in = gpu::DeviceArray<unsigned>(std::vector<unsigned>(job.count, 3));
+  observed = {};
+  EXPECT_EQ(run("waits", job, 3, true, long_step), 5);  // nobody has added up anything
+  EXPECT_EQ(observed.steps, 5 * 3);
+  EXPECT_EQ(observed.idle, observed.steps);
+  observed = {};
+  CUDA_CHECK(cudaMallocHost(&observed.go, sizeof(int)));
+  EXPECT_EQ(run("goes on", job, 2, false, step_that_needs_the_next), 5);
+  EXPECT_EQ(observed.steps, 5 * 2);
+  EXPECT_EQ(observed.idle, 5);  // the first one each time
+  CUDA_CHECK(cudaFreeHost(observed.go));
 }
 
 TEST(cuda_memory_pool_timing, a_pool_that_keeps_its_memory_is_faster_than_malloc) {

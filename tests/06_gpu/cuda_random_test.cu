@@ -11,6 +11,7 @@
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_random/darts.cuh"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -121,6 +122,12 @@ TEST(cuda_random, prints_numbers_and_estimates_which_the_seed_decides) {
   ASSERT_EQ(first.captures("^Philox, used" + estimate).size(), 1U) << first.text();
   EXPECT_EQ(first.captures("^Philox, used" + estimate), again.captures("^Philox, used" + estimate)) << again.text();
   EXPECT_NE(first.captures("^Philox, used" + estimate), other.captures("^Philox, used" + estimate)) << other.text();
+}
+
+TEST(cuda_random, estimates_that_are_far_from_pi_are_noticed) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto result = cuda_test::run_without_device("cuda_random", {"--count", "10000"}).result;
+  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 3")) << result.text();  // no kernel counts a hit
 }
 
 TEST(cuda_random, more_points_come_nearer_to_pi) {

@@ -113,6 +113,27 @@ TEST(cuda_self_check, without_a_device_it_has_not_passed) {
   }
 }
 
+TEST(cuda_self_check, without_a_device_a_driver_is_only_worth_a_line_if_it_is_too_old) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto with_driver = [](const std::string& version) {
+    return cuda_test::run_without_device("cuda_self_check", {"--libraries", "c"},
+                                         {{"COOKBOOK_CUDA_DEVICES", "0"}, {"COOKBOOK_CUDA_DRIVER", version}})
+        .result;
+  };
+  for (const std::string version : {"0", "99000"}) {  // no driver, and a new one
+    const auto result = with_driver(version);
+    EXPECT_EQ(result.exit_code, skipped) << result.text();
+    EXPECT_TRUE(result.has_line("no kernel was run")) << result.text();
+    for (const std::string& line : result.out) EXPECT_THAT(line, testing::Not(testing::HasSubstr("driver"))) << version;
+  }
+  const auto result = with_driver("1010");
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  the driver is new enough: no, expected yes")) << result.text();
+  EXPECT_EQ(result.lines_with("^      driver for CUDA 1\\.1, program made with CUDA \\d+\\.\\d+$").size(), 1U)
+      << result.text();
+  EXPECT_TRUE(result.has_line("no kernel was run")) << result.text();
+}
+
 TEST(cuda_self_check, the_summary_agrees_with_the_list_and_the_exit_code_with_the_summary) {
   const auto result = run("cuda_self_check", {"--libraries", "nvrtc"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

@@ -1,12 +1,15 @@
 // The program's output; vectorize() from inside, whole and in chunks.
 
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_vectorize/vectorize.cuh"
 #include "06_gpu/without_device.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -37,6 +40,30 @@ TEST(cuda_vectorize, the_processor_works_on_vectors_of_every_length) {
     EXPECT_EQ(vectorize(Add{}, Target::cpu)(a, b), expected(Add{}, a, b)) << count;
     EXPECT_EQ(vectorize(Quotient{}, Target::cpu)(a, b), expected(Quotient{}, a, b)) << count;
   }
+}
+
+std::atomic<int> threads_that_added = 0;
+
+/// On the host, every thread that comes here counts itself once.
+struct AddAndCount {
+  __host__ __device__ float operator()(float a, float b) const {
+#ifndef __CUDA_ARCH__
+    thread_local bool counted = false;
+    if (!counted) ++threads_that_added;
+    counted = true;
+#endif
+    return a + b;
+  }
+};
+
+TEST(cuda_vectorize, several_threads_work_on_the_processor) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core: the library takes no further thread";
+  const auto a = gpu::random_numbers(3, 1'000'003), b = gpu::random_numbers(4, 1'000'003);
+  const auto add = vectorize(AddAndCount{}, Target::cpu);
+  EXPECT_TRUE(test_support::eventually([&] {
+    EXPECT_EQ(add(a, b), expected(Add{}, a, b));
+    return threads_that_added >= 2;
+  })) << "only one thread has added";
 }
 
 TEST(cuda_vectorize, the_gpu_works_on_vectors_of_every_length_in_chunks_of_any_size) {

@@ -3,6 +3,7 @@
 // kernel is ever run. So a test can see, on any machine, what the program does when a device refuses it something:
 //
 //   COOKBOOK_CUDA_DEVICES=N   so many devices; 1 without it
+//   COOKBOOK_CUDA_DRIVER=N    a driver for this version of CUDA, such as 13000; 0: there is none
 //   COOKBOOK_CUDA_REFUSED=N   the launch is refused which stands at the Nth place of the program, in the order in which
 //                             the places are reached
 //   COOKBOOK_CUDA_FULL=N      device N has no memory left
@@ -219,9 +220,13 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
 }
 
 // Devices.
+static int driver() { return number("COOKBOOK_CUDA_DRIVER", 99'000); }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = number("COOKBOOK_CUDA_DEVICES", 1);
-  return called();
+  int runtime = 0;
+  hidden<cudaError_t (*)(int*)>("cudaRuntimeGetVersion")(&runtime);
+  if (driver() / 1000 < runtime / 1000) return called(cudaErrorInsufficientDriver);
+  return called(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
 cudaError_t cudaGetDevice(int* device) {
   *device = current;
@@ -232,7 +237,7 @@ cudaError_t cudaSetDevice(int device) {
   return called();
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 99'000;
+  *version = driver();
   return called();
 }
 static cudaError_t properties_of(cudaDeviceProp* properties, int device) {

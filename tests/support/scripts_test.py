@@ -154,7 +154,10 @@ class MistakesByRule(Case):
     def test_comments_strings_includes_and_options_are_left_alone(self):
         for line in ('#include "a_1.hpp"', "// a = 1;", '  print("1 < 2 && 3");  // 4',
                      '  options.add("n", n, "x", 1, 2);', '  options.add("n", n, "x", 1,\n    2);',
-                     '  int m = 1, n = 2;\n  options.add("n", n, "x", 1, 2);'):
+                     '  int m = 1, n = 2;\n  options.add("n", n, "x", 1, 2);',
+                     '  int n = 2, m = 1;\n  options.add("n", n, "x", 1, 2);',
+                     '  int m = 1, n = 1 << 25;\n  options.add("n", n, "x", 1, 1 << 26);',
+                     '  std::size_t m = 1, n = std::size_t{1} << 26;\n  options.add("n", n, "x", 1, 2);'):
             self.assertLessEqual({rule for rule, _ in self.rules(line)}, {"a call is dropped"}, line)
 
     def test_the_1000_that_converts_a_unit_is_left_alone(self):

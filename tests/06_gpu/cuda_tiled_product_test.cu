@@ -1,9 +1,14 @@
-// The program seen from outside.
+// The program seen from outside; what the first steps read and write, from inside.
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/cuda_tiled_product/step1_naive.cuh"
+#include "06_gpu/cuda_tiled_product/step2_shared_tile.cuh"
 #include "support/run.hpp"
-
-#include <filesystem>
 
 namespace {
 
@@ -38,6 +43,43 @@ TEST(cuda_tiled_product, every_step_has_the_bits_of_the_processor_at_every_size)
     EXPECT_TRUE(result.has_line("ok    all steps, elements of 1000 that have not the bits of the processor's: 0"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    steps with an element that has not the bits of step 1: 0")) << result.text();
+  }
+}
+
+/// A matrix with NaNs around it instead of zeros.
+Matrix among_nans(int n, const std::vector<float>& host) {
+  Matrix matrix(n);
+  matrix.poison();
+  const std::size_t row_bytes = n * sizeof(float);
+  CUDA_CHECK(cudaMemcpy2D(matrix.data(), matrix.stride() * sizeof(float), host.data(), row_bytes, row_bytes, n,
+                          cudaMemcpyHostToDevice));
+  return matrix;
+}
+
+/// How many numbers are in the matrix and around it, in the filled up rows and columns.
+std::size_t numbers_in(const Matrix& matrix) {
+  std::vector<float> all(std::size_t(matrix.stride()) * matrix.stride());
+  CUDA_CHECK(cudaMemcpy(all.data(), matrix.data(), all.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  std::size_t count = 0;
+  for (const float value : all) count += !std::isnan(value);
+  return count;
+}
+
+TEST(cuda_tiled_product, steps_1_and_2_check_the_bounds) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const int n : {1, 5, 16, 31, 32, 33, 100, 256}) {
+    const std::size_t count = std::size_t(n) * n;
+    const std::vector<float> a = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count);
+    const Matrix zeros_a(n, a), zeros_b(n, b), nans_a = among_nans(n, a), nans_b = among_nans(n, b);
+    for (void (*step)(const Matrix&, const Matrix&, Matrix&) : {naive, shared_tile<16>, shared_tile<32>}) {
+      Matrix expected(n), c(n);
+      expected.poison();
+      c.poison();
+      step(zeros_a, zeros_b, expected);
+      step(nans_a, nans_b, c);
+      EXPECT_EQ(c.to_host(), expected.to_host()) << n;
+      EXPECT_EQ(numbers_in(c), count) << n;
+    }
   }
 }
 
