@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -12,7 +13,7 @@
 /// each. The speeds are in elements per second. Needs two elements or more.
 inline std::size_t share_of_first(std::size_t elements, double speed_of_first, double speed_of_second) {
   const double exact_share = static_cast<double>(elements) * speed_of_first / (speed_of_first + speed_of_second);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(exact_share + 0.5), 1, elements - 1);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(exact_share)), 1, elements - 1);
 }
 
 /// A device with a context and a command queue of its own, so that the other one may have another driver.
