@@ -31,10 +31,10 @@ void produce() {
 }  // namespace
 
 int main() {
-  long looks = 0, older = 0;
+  long older = 0;
   {
     std::jthread producer(produce);
-    for (int seen = 0; seen != last; ++looks) {
+    for (int seen = 0; seen != last;) {
       seen = newest;
       if (data < seen) ++older;
     }

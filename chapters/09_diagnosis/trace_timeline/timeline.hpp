@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
 
 #include "cookbook/print.hpp"
@@ -47,8 +48,8 @@ inline int overlaps_of(const Trace& trace) {
 inline std::string drawing_of(const Track& track, Clock::time_point origin) {
   std::string line;
   for (const Event& event : track.events) {
-    const auto first = static_cast<std::size_t>(milliseconds(event.begin - origin) + 0.5);
-    const auto last = static_cast<std::size_t>(milliseconds(event.end - origin) + 0.5);
+    const auto first = static_cast<std::size_t>(std::lround(milliseconds(event.begin - origin)));
+    const auto last = static_cast<std::size_t>(std::lround(milliseconds(event.end - origin)));
     if (line.size() < last) line.resize(last, '.');
     std::fill(line.begin() + static_cast<long>(std::min(first, last)), line.begin() + static_cast<long>(last),
               event.name[0]);
