@@ -6,7 +6,7 @@
 
 # parse_recipe(<name> <argument>...): the arguments of recipe() as arg_NEEDS and so on; folder, dir and bench (a source).
 macro(parse_recipe recipe_name)
-  cmake_parse_arguments(arg "ALONE" "TEST_TIMEOUT;ARCHITECTURE" "NEEDS;BENCH_NEEDS;USES;TEST_USES;RUN;PROGRAMS;PITFALLS;LIBS;LABELS;WITHOUT_TYPE_CHECKS" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;STREAMS" "TEST_TIMEOUT;ARCHITECTURE" "NEEDS;BENCH_NEEDS;USES;TEST_USES;RUN;PROGRAMS;PITFALLS;LIBS;LABELS;WITHOUT_TYPE_CHECKS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "recipe(${recipe_name}): unknown argument ${arg_UNPARSED_ARGUMENTS}")
   endif()
