@@ -1,6 +1,13 @@
-// The program's output: results, calls and threads of each way.
+// The program's output: results, calls and threads of each way; its count from inside.
 
+#define main main_of_the_program
+#include "05_distributed/map_three_ways/map_three_ways.cpp"
+#undef main
+
+#include <latch>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cookbook/affinity.hpp"
 #include "support/run.hpp"
@@ -31,6 +38,23 @@ TEST(map_three_ways, each_way_calls_the_function_once_per_element_and_a_view_onl
     EXPECT_EQ(result.lines_with("^a view, made +0 +0 +[0-9.]+ ms$").size(), 1U) << result.text();
     EXPECT_EQ(result.captures("^on several threads +(\\d+)"), std::vector<std::string>{items}) << result.text();
   }
+}
+
+TEST(map_three_ways_calls, count_every_call_of_several_threads) {
+  constexpr int threads = 4, each = 200'000;
+  calls.reset();
+  {
+    std::latch all_there(threads);  // a thread that has ended might leave its number to the next
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < threads; ++i) {
+      callers.emplace_back([&] {
+        all_there.arrive_and_wait();
+        for (int call = 0; call < each; ++call) calls.note();
+      });
+    }
+  }
+  EXPECT_EQ(calls.number(), long{threads} * each);
+  EXPECT_EQ(calls.threads(), std::size_t{threads});
 }
 
 TEST(map_three_ways, the_results_of_up_to_20_elements_are_shown) {

@@ -47,6 +47,14 @@ extern "C" int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   return result;
 }
 
+/// The ranks whose operations this rank has waited for.
+std::vector<int> flushed;
+
+extern "C" int MPI_Win_flush(int rank, MPI_Win window) {
+  flushed.push_back(rank);
+  return PMPI_Win_flush(rank, window);
+}
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -100,6 +108,14 @@ TEST(monte_carlo_pi_distributed_map, does_each_task_once_and_no_other) {
   };
   EXPECT_EQ(distributed_map(world, 5, work), (std::vector<long>{0, 10, 20, 30, 40}));
   EXPECT_EQ(done, (std::vector<long>{0, 1, 2, 3, 4}));
+}
+
+// A number may be used when the operation that fetches it is complete at rank 0, not at another.
+TEST(monte_carlo_pi_distributed_map, waits_at_rank_0_for_each_number) {
+  const mpi::Environment world;
+  flushed.clear();
+  distributed_map(world, 5, [](long task) { return task; });
+  EXPECT_EQ(flushed, std::vector<int>(6, 0)) << "five tasks, and one number too many";
 }
 
 /// The columns of the table that depend on the random points alone.
