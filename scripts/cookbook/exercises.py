@@ -216,8 +216,8 @@ class Exercise:
         for paragraph in self.task.strip().split("\n\n"):
             lines += [*textwrap.wrap(" ".join(paragraph.split()), WIDTH - 3, break_on_hyphens=False), ""]
         if self.keep or self.again:
-            what = (f'What is marked by "{MARK}" must stay, in this order. You may write other lines between the '
-                    'marked ones.')
+            what = (f'What is marked by "{MARK}" must stay, in this order; where the mark names a part of its line, '
+                    'this part. You may write other lines between the marked ones.')
             lines += [*textwrap.wrap(what, WIDTH - 3), ""]
         lines += [f"Page:    chapters/{self.recipe.chapter}/{self.recipe.name}/README.md",
                   f"Judge:   scripts/exercise check {self.name}", f"Hint:    scripts/exercise hint {self.name}"]
@@ -346,22 +346,20 @@ def pattern_of(piece):
 
 
 def with_marks(text, pieces, together=()):
-    """The text with a mark at the end of each line on which something stands that must stay. What stands in `together`
-    must stay without anything between its lines."""
+    """The text with a mark at the end of each line on which something stands that must stay; if it is only a part of the
+    line's words, with this part. What stands in `together` must stay without anything between its lines."""
     lines = text.split("\n")
-    ends = list(itertools.accumulate(len(line) + 1 for line in lines))
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    kept = {}  # for the number of a line, which of its letters stay
+    joined = set()  # the lines that must be followed by the next one
 
-    def mark(begin, end, whole):
-        first, last = bisect.bisect_right(ends, begin), bisect.bisect_right(ends, end - 1)
+    def note(found, whole):
+        first, last = (bisect.bisect_right(starts, place) - 1 for place in (found.start(), found.end() - 1))
         for number in range(first, last + 1):
-            line = lines[number]
-            if re.fullmatch(r"\s*[{}();]*\s*", line) or line.endswith("\\") or 'R"' in line:
-                continue
-            said = f"{MARK}, with the next line" if whole and number < last else MARK
-            if MARK not in line:
-                lines[number] += f"  {said}"
-            elif said != MARK and not line.endswith(said):
-                lines[number] = line.replace(MARK, said)
+            letters = range(max(found.start(), starts[number]), min(found.end(), starts[number + 1]))
+            kept.setdefault(number, set()).update(place - starts[number] for place in letters)
+            if whole and number < last:
+                joined.add(number)
 
     for piece in pieces:
         place = 0
@@ -370,10 +368,20 @@ def with_marks(text, pieces, together=()):
             if not found:
                 break
             place = found.end()
-            mark(found.start(), found.end(), False)
+            note(found, False)
     for piece in together:
         for found in pattern_of(piece).finditer(text):
-            mark(found.start(), found.end(), True)
+            note(found, True)
+    for number, letters in kept.items():
+        line = lines[number]
+        if re.fullmatch(r"\s*[{}();]*\s*", line) or line.endswith("\\") or 'R"' in line:
+            continue
+        code = without_comments(line)
+        said = MARK
+        if any(match.start() not in letters for match in re.finditer(r"\w+", code)) and code in line:
+            gaps = "".join(letter if place in letters else "\n" for place, letter in enumerate(code))
+            said = f"{MARK}: {' ... '.join(part.strip() for part in gaps.split(chr(10)) if part.strip())}"
+        lines[number] += f"  {said}" + (", with the next line" if number in joined else "")
     return "\n".join(lines)
 
 
