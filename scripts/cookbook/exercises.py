@@ -346,8 +346,8 @@ def pattern_of(piece):
 
 
 def with_marks(text, pieces, together=()):
-    """The text with a mark at the end of each line on which something stands that must stay; if it is only a part of the
-    line's words, with this part. What stands in `together` must stay without anything between its lines."""
+    """The text with a mark at the end of each line on which something stands that must stay; if it is only a part of
+    the line's words, with this part. What stands in `together` must stay without anything between its lines."""
     lines = text.split("\n")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
     kept = {}  # for the number of a line, which of its letters stay
