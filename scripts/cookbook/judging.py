@@ -710,6 +710,15 @@ def check_own_program(exercise, program, scratch, say):
                   f" when {source.name} was run with your {exercise.write}", prints=[])
 
 
+def check_late_waits(exercise, command, folder):
+    """Refuses a program in which a wake-up is lost. Only that it hangs is looked at: what else a late thread changes
+    may be as it should be."""
+    for _ in range(2):
+        if run(command, folder, exercise.limit + 2).timed_out:
+            raise Refused("It hangs if a thread comes late to its wait for a condition variable: the wake-up is lost. "
+                          "What the thread waits for must be changed under the mutex that it holds when it looks.")
+
+
 def check_functions(exercise, program, scratch):
     """Refuses a program that leaves out a part of its work: a function of its own is entered often enough."""
     record = pathlib.Path(scratch) / "entered"
@@ -776,6 +785,9 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 command = program.command(plain, [*interposed, "COOKBOOK_EXERCISE_SYNCHRONOUS=1"])
                 check_outcome(exercise, run(command, scratch, exercise.limit), exercise.limit,
                               " when each MPI_Send waits for its receive, as MPI may let it do")
+            if any(re.search("condition_variable|pthread_cond", text) for text in texts.values()):
+                say("running with threads that come late to their waits")
+                check_late_waits(exercise, program.command(plain, [*interposed, "COOKBOOK_EXERCISE_LATE=1"]), scratch)
             if exercise.functions:
                 say("counting what its functions do")
                 check_functions(exercise, program, scratch)
