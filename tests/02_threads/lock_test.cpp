@@ -1,5 +1,6 @@
 // The program's output, and what the page says about locks.
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <semaphore>
@@ -7,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -85,6 +87,21 @@ TEST(lock, a_forced_order_loses_exactly_one_update) {
         << result.text();
     EXPECT_TRUE(result.has_line("ok    counter after one +1 and one -1, the -1 lost: 1")) << result.text();
   }
+}
+
+TEST(lock_timing, a_lock_around_each_change_takes_longer_than_an_atomic_addition) {
+  double locked = 1e9, added = 1e9;  // the shortest of several runs, in ns per change
+  std::jthread([&] {
+    cookbook::pin(0);  // on one processor, where the times differ least from run to run
+    for (int i = 0; i < 5; ++i) {
+      const auto result = run("lock");
+      const auto costs = result.captures("^(?:with a lock|atomic addition) +-?\\d+ +(\\d+\\.\\d) ns$");
+      ASSERT_EQ(costs.size(), 2U) << result.text();
+      locked = std::min(locked, std::stod(costs[0]));
+      added = std::min(added, std::stod(costs[1]));
+    }
+  }).join();
+  EXPECT_GT(locked, 1.5 * added);
 }
 
 /// Whether another thread than the caller can lock the mutex now; if so, it unlocks it again.

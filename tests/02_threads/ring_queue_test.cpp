@@ -247,4 +247,15 @@ TEST(ring_queue_timing, threads_sleep_less_often_at_the_ring_than_behind_a_lock)
   EXPECT_LT(2 * std::stoi(ring[0]), std::stoi(locked[0])) << result.text();
 }
 
+TEST(ring_queue_timing, on_one_processor_the_ring_spins_in_vain_but_not_for_long) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
+  const auto result = run("ring_queue", {"--items", "20000", "--threads", "1"}, {.limit = 60s});
+  const auto on_two = result.captures("^there and back +\\d+ us +\\d+ x +(\\d+) us");
+  const auto on_one = result.captures("^the same, one processor +\\d+ us +\\d+ x +(\\d+) us");
+  const auto locked = result.captures("^the same, one processor +(\\d+) us");
+  ASSERT_EQ(on_two.size() + on_one.size() + locked.size(), 3U) << result.text();
+  EXPECT_GT(std::stoi(on_one[0]), 2 * std::stoi(on_two[0])) << result.text();
+  EXPECT_LT(std::stoi(on_one[0]), 30 * std::stoi(locked[0])) << result.text();
+}
+
 }  // namespace

@@ -7,9 +7,14 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <stdexcept>
+#include <vector>
 
 #include "cookbook/process.hpp"
 #include "one_shot_event.hpp"
@@ -104,7 +109,7 @@ TEST(background_process_start_daemon, a_daemon_s_child_of_plain_fork_is_left_beh
       *child = started;
       begun.give();
     }
-    pause();
+    sleep(10);
   });
   begun.wait();
   ASSERT_GT(*child, 0);
@@ -134,7 +139,7 @@ TEST(background_process_start_daemon, the_kernel_ends_the_daemon_however_main_en
   const auto start = [](const OneShotEvent& begun) {
     return start_daemon([&] {
       begun.give();
-      pause();
+      sleep(10);
     });
   };
   EXPECT_THAT(exit_codes_of_main_and_child(start, 0), ElementsAre(0, -SIGTERM));
@@ -169,6 +174,74 @@ TEST(background_process_start_daemon, ends_a_daemon_whose_parent_ended_right_aft
   });
   EXPECT_EQ(cookbook::exit_code_of(main_program), 0);
   EXPECT_EQ(cookbook::exit_code_of(*daemon), -SIGTERM);
+}
+
+/// What a main program may do with SIGTERM before it starts a daemon.
+const std::vector<std::function<void()>> ways_with_sigterm = {
+    [] { std::signal(SIGTERM, [](int) {}); },
+    [] { std::signal(SIGTERM, SIG_IGN); },
+    [] {
+      const sigset_t sigterm = only_sigterm();
+      check_error(pthread_sigmask(SIG_BLOCK, &sigterm, nullptr), "pthread_sigmask");
+    },
+};
+
+TEST(background_process_start_daemon, the_kernel_ends_the_daemon_of_a_main_that_handles_ignores_or_blocks_sigterm) {
+  for (const auto& prepare : ways_with_sigterm) {
+    const auto start = [&](const OneShotEvent& begun) {
+      prepare();
+      return start_daemon([&] {
+        begun.give();
+        sleep(5);
+      });
+    };
+    EXPECT_THAT(exit_codes_of_main_and_child(start, SIGKILL), ElementsAre(-SIGKILL, -SIGTERM));
+  }
+}
+
+std::atomic<bool>* sigterm_was_sent = nullptr;
+
+TEST(background_process_start_daemon, such_a_main_ends_it_as_soon_as_it_is_started_and_goes_on_as_before) {
+  for (const auto& prepare : ways_with_sigterm) {
+    const Shared<std::atomic<bool>> sent(false);
+    sigterm_was_sent = &*sent;
+    const pid_t main_program = cookbook::start_child([&] {
+      const sigset_t sigterm = only_sigterm();  // whatever other tests have left
+      pthread_sigmask(SIG_UNBLOCK, &sigterm, nullptr);
+      prepare();
+      // This handler runs in the daemon before fork returns there.
+      pthread_atfork(nullptr, nullptr, [] {
+        while (!*sigterm_was_sent) usleep(1000);
+      });
+      struct sigaction before, after;
+      sigset_t blocked_before, blocked_after;
+      sigaction(SIGTERM, nullptr, &before);
+      pthread_sigmask(SIG_BLOCK, nullptr, &blocked_before);
+      const pid_t daemon = start_daemon([] { sleep(5); });
+      check(kill(daemon, SIGTERM), "kill");
+      *sent = true;
+      if (cookbook::exit_code_of(daemon) != -SIGTERM) return 1;
+      sigaction(SIGTERM, nullptr, &after);
+      pthread_sigmask(SIG_BLOCK, nullptr, &blocked_after);
+      const bool as_before = before.sa_handler == after.sa_handler &&
+                             sigismember(&blocked_before, SIGTERM) == sigismember(&blocked_after, SIGTERM);
+      return as_before ? 0 : 2;
+    });
+    EXPECT_EQ(cookbook::exit_code_of(main_program), 0) << "1: the daemon went on; 2: main takes SIGTERM differently";
+  }
+}
+
+int* clean_ups = nullptr;
+
+TEST(background_process_start_daemon, a_daemon_that_has_finished_does_not_do_its_parent_s_clean_up) {
+  const Shared<int> made(0);
+  clean_ups = &*made;
+  const pid_t main_program = cookbook::start_child([] {  // ends without a clean-up of its own
+    if (std::atexit([] { ++*clean_ups; }) != 0) return 1;
+    return cookbook::exit_code_of(start_daemon([] {}));
+  });
+  EXPECT_EQ(cookbook::exit_code_of(main_program), 0);
+  EXPECT_EQ(*made, 0);
 }
 
 TEST(background_process_start_daemon, an_exception_ends_the_daemon) {

@@ -25,7 +25,7 @@ namespace {
 /// Calls change(+1) `ups` times in one thread and change(-1) `downs` times in another, and waits for both.
 template <typename Change>
 void up_and_down(long ups, long downs, Change change) {
-  std::latch both_started(2);  // so that one thread has not finished before the other begins
+  std::latch both_started(2);  // so that both have started before either makes a change
   std::jthread up([&] {
     both_started.arrive_and_wait();
     for (long i = 0; i < ups; ++i) change(+1);

@@ -17,6 +17,8 @@
 ///     2n                  free, for put n
 ///     2n + 1              filled, for get n
 ///     2(n + capacity)     free again, for the put that comes to this slot next
+///
+/// The ring must outlive all calls: an item may have been taken while its put() has not returned yet.
 template <typename T>
 class RingQueue {
   // Holds if neither T's move constructor nor its move assignment throws.

@@ -2,7 +2,8 @@
 //
 // With one producer and one consumer a ring needs no tickets: only the producer writes `puts_`, and only the consumer
 // writes `gets_`. Here two producers use such a ring. Both may read the same number in `puts_`, write to the same slot,
-// and set `puts_` to the same next number. One of the two items is lost, and no call fails.
+// and set `puts_` to the same next number: one of the two items is lost. A producer that is interrupted after it has
+// read `puts_` sets it back later, and all that the other one has put meanwhile is lost. No call fails.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/ring_queue/ring_queue_two_producers.cpp -pthread -o ring_queue_two_producers
 // Run:     ring_queue_two_producers

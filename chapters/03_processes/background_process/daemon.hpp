@@ -11,20 +11,39 @@
 
 inline bool is_daemon = false;  // each process has a variable of its own
 
+inline sigset_t only_sigterm() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
 /// For a child, whose parent has the id `parent`: asks the kernel to send this process SIGTERM when its parent ends.
+/// The signal ends this process, also if the parent handles, ignores or blocks it: fork has copied all of that.
 inline void end_with_parent(pid_t parent) {
+  const sigset_t sigterm = only_sigterm();
+  std::signal(SIGTERM, SIG_DFL);
+  check_error(pthread_sigmask(SIG_UNBLOCK, &sigterm, nullptr), "pthread_sigmask");
   check(prctl(PR_SET_PDEATHSIG, SIGTERM), "prctl");
-  if (getppid() != parent) raise(SIGTERM);  // the parent had ended before the request, so no signal will come
+  if (getppid() != parent) raise(SIGTERM);  // the parent had ended before the request, which came too late
 }
 
 /// Starts a child that calls `work`, and that ends with this process at the latest. Returns its process id. Throws
-/// std::logic_error in a daemon, as Python does: a daemon must not have daemons of its own.
+/// std::logic_error in a daemon: a daemon must not have daemons of its own.
 template <typename Work>
 pid_t start_daemon(Work work) {
   if (is_daemon) throw std::logic_error("a daemon must not have daemons");
   const pid_t parent = getpid();
+  // A SIGTERM that comes to the child at once waits for end_with_parent(): a copy of this process's handler, or that it
+  // is ignored, would lose it.
+  sigset_t before;
+  const sigset_t sigterm = only_sigterm();
+  check_error(pthread_sigmask(SIG_BLOCK, &sigterm, &before), "pthread_sigmask");
   const pid_t child = check(fork(), "fork");
-  if (child != 0) return child;
+  if (child != 0) {
+    check_error(pthread_sigmask(SIG_SETMASK, &before, nullptr), "pthread_sigmask");
+    return child;
+  }
 
   end_with_parent(parent);
   is_daemon = true;
