@@ -3,24 +3,28 @@
 
 #include "02_threads/parallel_algorithms/comparison.hpp"
 
+#include <tbb/global_control.h>
+
 namespace {
 
-/// A row of the program: the job, and the addresses of its three forms.
+/// A row of the program: the job, the addresses of its three forms, and how many threads they may use.
 struct Row {
   std::string_view job;
   std::vector<void*> forms;
+  std::size_t threads;
   bool operator==(const Row&) const = default;
 };
 std::vector<Row> rows;
 
 template <typename... Form>
-Row row_of(std::string_view job, Form... forms) {
-  return {job, {reinterpret_cast<void*>(forms)...}};
+Row row_of(std::string_view job, std::size_t threads, Form... forms) {
+  return {job, {reinterpret_cast<void*>(forms)...}, threads};
 }
 
 template <typename Number, typename... Form>
 int noted_compare(std::string_view job, const std::vector<Number>& numbers, Form... forms) {
-  rows.push_back(row_of(job, forms...));
+  using tbb::global_control;
+  rows.push_back(row_of(job, global_control::active_value(global_control::max_allowed_parallelism), forms...));
   return compare(job, numbers, forms...);
 }
 
@@ -66,17 +70,19 @@ TEST(parallel_algorithms, all_forms_agree_for_any_size_and_number_of_threads) {
 }
 
 #ifndef __SANITIZE_THREAD__
-TEST(parallel_algorithms, each_row_has_the_sequential_form_of_its_job_and_then_par_and_onetbb) {
-  std::string name = "parallel_algorithms", option = "--numbers", size = "1000";
-  char* arguments[] = {name.data(), option.data(), size.data(), nullptr};
+TEST(parallel_algorithms, each_row_has_the_sequential_form_of_its_job_and_then_par_and_onetbb_by_so_many_threads) {
+  std::vector<std::string> words = {"parallel_algorithms", "--numbers", "1000", "--threads", "3"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   rows.clear();
   testing::internal::CaptureStdout();
-  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  EXPECT_EQ(main_of_the_program(static_cast<int>(words.size()), arguments.data()), 0);
   testing::internal::GetCapturedStdout();
-  EXPECT_EQ(rows,
-            (std::vector<Row>{row_of("sum", sum, sum_par, sum_tbb),
-                              row_of("transform", transform, transform_par, transform_tbb),
-                              row_of("scan", scan, scan_par, scan_tbb), row_of("sort", sort, sort_par, sort_tbb)}));
+  EXPECT_EQ(rows, (std::vector<Row>{row_of("sum", 3, sum, sum_par, sum_tbb),
+                                    row_of("transform", 3, transform, transform_par, transform_tbb),
+                                    row_of("scan", 3, scan, scan_par, scan_tbb),
+                                    row_of("sort", 3, sort, sort_par, sort_tbb)}));
 }
 #endif
 

@@ -208,6 +208,7 @@ TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {
          "  MPI_Init(0, 0);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
          "  if (rank == 0) MPI_Recv(&n, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
+         "  if (rank == 1) MPI_Gather(&n, 1, MPI_INT, large, 1, MPI_INT, 1, MPI_COMM_WORLD);\n"
          "  if (rank == 2) MPI_Send(large, 1000000, MPI_INT, 0, 6, MPI_COMM_WORLD);\n"
          "  if (rank == 3) MPI_Reduce(large, &n, 1, MPI_INT, MPI_SUM, 3, MPI_COMM_WORLD);\n"
          "  MPI_Barrier(MPI_COMM_WORLD);\n"
@@ -225,9 +226,9 @@ TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {
   ASSERT_EQ(made.exit_code, 0) << made.text();
   Process process("/usr/bin/mpirun", {"--quiet", "--allow-run-as-root", "--oversubscribe", "-n", "4", "-x",
                                       "LD_PRELOAD=" + path + "/libcall_watch.so", path + "/waits"});
-  expect_report(process,
-                {"rank 0  MPI_Recv from 1, tag 5", "rank 1  MPI_Barrier", "rank 2  MPI_Send to 0, tag 6",
-                 "rank 3  MPI_Reduce, root 3", "collective call 1 differs: MPI_Barrier (1) MPI_Reduce, root 3 (3)"});
+  expect_report(process, {"rank 0  MPI_Recv from 1, tag 5", "rank 1  MPI_Gather, root 1",
+                          "rank 2  MPI_Send to 0, tag 6", "rank 3  MPI_Reduce, root 3",
+                          "collective call 1 differs: MPI_Gather, root 1 (1) MPI_Reduce, root 3 (3)"});
   process.stop(SIGTERM);
 }
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <array>
 #include <filesystem>
 #include <latch>
 #include <mutex>
@@ -18,7 +19,7 @@ using test_support::run;
 using namespace std::chrono_literals;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SKIP_WITH_SANITIZER() GTEST_SKIP() << "a sanitizer has a pthread_mutex_lock of its own"
+#define SKIP_WITH_SANITIZER() GTEST_SKIP() << "the library for LD_PRELOAD is not made with a sanitizer"
 #else
 #define SKIP_WITH_SANITIZER()
 #endif
@@ -168,6 +169,32 @@ TEST(find_contention_library, names_the_line_that_had_taken_the_lock) {
                 .size(),
             1U)
       << result.text();
+}
+
+std::array<std::mutex, 4097> in_a_row;  // the addresses of the first and the last differ by five times the table's size
+
+[[gnu::noinline]] void lock_the_last() { std::scoped_lock lock(in_a_row.back()); }
+[[gnu::noinline]] void need_the_first() { std::scoped_lock lock(in_a_row.front()); }
+
+TEST(find_contention_sick, another_mutex_takes_the_slot_of_the_one_that_is_waited_for) {
+  std::latch held(1);
+  std::jthread holder([&] {
+    std::scoped_lock lock(in_a_row.front());
+    lock_the_last();
+    held.count_down();
+    std::this_thread::sleep_for(100ms);
+  });
+  held.wait();
+  need_the_first();
+}
+
+TEST(find_contention_library, does_not_take_the_line_that_locked_another_mutex_for_the_one_that_holds_this_one) {
+  SKIP_WITH_SANITIZER();
+  const auto result = profile_of_sick("another_mutex_takes_the_slot_of_the_one_that_is_waited_for");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_GT(row_of(result, R"(\S*need_the_first)").waited, 10) << result.text();
+  EXPECT_EQ(row_of(result, R"(\S*lock_the_last)").calls, 1);
+  EXPECT_EQ(result.lines_with(R"(need_the_first \(.*, taken at)").size(), 0U) << result.text();
 }
 
 TEST(find_contention_sick, the_first_call_of_four_threads_waits) {

@@ -68,8 +68,9 @@ struct Slot {
   std::array<std::atomic<Call>, kept> collective = {};  ///< the last ones of these: number k is at k % kept
 };
 
-/// MPI demands that all ranks make the same collective calls in the same order. Returns the first place where they did
-/// not, in words; nothing if they did. Of each call the ranks are compared that have come so far.
+/// MPI demands that all ranks make the same collective calls in the same order. Returns the first number (of those that
+/// are kept) at which the kinds or the roots of their calls differ, in words; nothing if they do not. Of each call the
+/// ranks are compared that have come so far.
 inline std::string first_mismatch(const std::vector<Slot*>& slots) {
   const auto fewer = [](const Slot* a, const Slot* b) { return a->collectives < b->collectives; };
   const long most = (*std::max_element(slots.begin(), slots.end(), fewer))->collectives;

@@ -68,12 +68,12 @@ std::string column(const std::string& line, int number) {
 }
 constexpr int locks_column = 5, function_column = 6;
 
-/// The line about the function `price`, wherever it stands.
-std::string about_prices(const Lines& report) {
+/// The line about that function, wherever it stands.
+std::string about(const std::string& function, const Lines& report) {
   for (const std::string& line : report) {
-    if (line.find(" price (") != std::string::npos) return line;
+    if (line.find(function + " (") != std::string::npos) return line;
   }
-  return "the function price does not stand in the report";
+  return "the function " + function + " does not stand in the report";
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   options.add("program", program, "instead: the program beside this one of which the profile is wanted");
   options.parse(argc, argv);
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  cookbook::println("skipped: a sanitizer has a pthread_mutex_lock of its own");
+  cookbook::println("skipped: the library for LD_PRELOAD is not made with a sanitizer");
   return 77;
 #endif
   if (!program.empty()) {
@@ -103,13 +103,15 @@ int main(int argc, char** argv) {
   for (const std::string& line : together.report) cookbook::println("    {}", line);
   cookbook::println("8 threads, 64 locks  {:4.0f} ms  {:.1f} x", split.milliseconds,
                     alone.milliseconds / split.milliseconds);
-  cookbook::println("    {}\n    {}\n    {}", split.report.front(), about_prices(split.report), split.report.back());
+  const std::string prices = about("price", split.report), events = about("count", split.report);
+  for (const std::string& line : {split.report.front(), prices, events, split.report.back()}) {
+    cookbook::println("    {}", line);
+  }
 
   cookbook::Checks checks;
   checks.equal("threads waited longest in", column(together.report.at(1), function_column), "price");
   checks.equal("locks used there, before and after",
-               Lines{column(together.report.at(1), locks_column), column(about_prices(split.report), locks_column)},
-               {"1", "64"});
+               Lines{column(together.report.at(1), locks_column), column(prices, locks_column)}, {"1", "64"});
   checks.equal("different totals of all sales", std::set{alone.total, together.total, split.total}.size(), 1);
   return checks.exit_code();
 }
