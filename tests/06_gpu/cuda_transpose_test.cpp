@@ -56,6 +56,17 @@ TEST(cuda_transpose_timing, tiles_are_faster_than_the_direct_way) {
   EXPECT_GT(std::stod(tiled[0]), std::stod(direct[0]));
 }
 
+TEST(cuda_transpose_timing, tiles_with_an_unused_column_are_faster_than_those_without) {
+  const auto result = run("cuda_transpose");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto without = result.captures("^" + ways[2] + " +([0-9]+) GB/s$");
+  const auto with = result.captures("^" + ways[3] + " +([0-9]+) GB/s$");
+  ASSERT_EQ(without.size(), 1U) << result.text();
+  ASSERT_EQ(with.size(), 1U) << result.text();
+  // By more than two runs of the same kernel differ.
+  EXPECT_GT(std::stod(with[0]), 1.1 * std::stod(without[0])) << result.text();
+}
+
 TEST(cuda_transpose, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean("cuda_transpose", {{"--side", "97"}, {"--side", "64"}},
                           {"memcheck", "racecheck", "initcheck", "synccheck"});

@@ -221,6 +221,21 @@ TEST(opencl_work_groups_timing, many_small_groups_cost_more_than_few_large_ones)
   EXPECT_GT(small, 2 * large);
 }
 
+// On a GPU the groups take so long that the steps do not show.
+TEST(opencl_work_groups_timing, on_a_processor_64_steps_take_longer_than_one) {
+  const std::vector<cl::Device> devices = opencl::devices();
+  const auto processor = std::find_if(devices.begin(), devices.end(), [](const cl::Device& device) {
+    return (CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) != 0;
+  });
+  if (processor == devices.end()) GTEST_SKIP() << "no OpenCL device that is a processor";
+  const auto result = run("opencl_work_groups", {"--device", std::to_string(processor - devices.begin())});
+  const auto one = result.captures("^ *4096 x 256 work-items +([0-9.]+) ms +[0-9.]+ ms$"),
+             many = result.captures("^ *4096 x 256 work-items +[0-9.]+ ms +([0-9.]+) ms$");
+  ASSERT_EQ(one.size(), 1U) << result.text();
+  ASSERT_EQ(many.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(one[0]), std::stod(many[0])) << result.text();
+}
+
 TEST(opencl_work_groups, is_clean_under_oclgrind) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "not in a sanitizer's build: Oclgrind has faults of its own, which end the program";

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cuda/barrier>
+#include <cuda/ptx>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -24,6 +25,7 @@
 namespace {
 
 namespace cg = cooperative_groups;
+namespace ptx = cuda::ptx;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int threads = grid_sum::threads;  // of a block
@@ -57,7 +59,10 @@ __global__ void by_clusters(const float4* in, float4* out, int columns, int) {
   const std::size_t first = std::size_t(blockIdx.x) * count;  // the blocks of a cluster have consecutive numbers
 
   // The copy runs by itself, and the barrier opens when all threads and all bytes have arrived.
-  if (threadIdx.x == 0) init(&loaded, threads);
+  if (threadIdx.x == 0) {
+    init(&loaded, threads);
+    ptx::fence_proxy_async(ptx::space_shared);  // the unit that copies sees the new barrier, too
+  }
   __syncthreads();
   cuda::memcpy_async(cg::this_thread_block(), part, in + first, cuda::aligned_size_t<16>(bytes), loaded);
   loaded.arrive_and_wait();
@@ -89,7 +94,10 @@ __global__ void by_clusters_ahead(const float4* in, float4* out, int columns, in
                        cuda::aligned_size_t<16>(count * sizeof(float4)), loaded[which]);
   };
 
-  if (threadIdx.x < 2) init(loaded + threadIdx.x, threads);
+  if (threadIdx.x < 2) {
+    init(loaded + threadIdx.x, threads);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
   __syncthreads();
   int which = 0;
   load(blockIdx.x / blocks, which);
