@@ -710,11 +710,14 @@ def check_own_program(exercise, program, scratch, say):
                   f" when {source.name} was run with your {exercise.write}", prints=[])
 
 
-def check_late_waits(exercise, command, folder):
+def check_late_waits(exercise, program, plain):
     """Refuses a program in which a wake-up is lost. Only that it hangs is looked at: what else a late thread changes
     may be as it should be."""
-    for _ in range(2):
-        if run(command, folder, exercise.limit + 2).timed_out:
+    library = program.scratch / "exercise_late.so"
+    make_own_part("exercise_late.cpp", library, "-shared", "-fPIC")
+    for further in ([], ["COOKBOOK_EXERCISE_HEAD_START=1"]):
+        command = program.command(plain, ["env", f"LD_PRELOAD={library}", *further])
+        if run(command, program.scratch, exercise.limit + 2).timed_out:
             raise Refused("It hangs if a thread comes late to its wait for a condition variable: the wake-up is lost. "
                           "What the thread waits for must be changed under the mutex that it holds when it looks.")
 
@@ -787,7 +790,7 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                               " when each MPI_Send waits for its receive, as MPI may let it do")
             if any(re.search("condition_variable|pthread_cond", text) for text in texts.values()):
                 say("running with threads that come late to their waits")
-                check_late_waits(exercise, program.command(plain, [*interposed, "COOKBOOK_EXERCISE_LATE=1"]), scratch)
+                check_late_waits(exercise, program, plain)
             if exercise.functions:
                 say("counting what its functions do")
                 check_functions(exercise, program, scratch)

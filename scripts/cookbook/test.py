@@ -24,8 +24,8 @@ def parser():
     kinds = result.add_mutually_exclusive_group()
     kinds.add_argument("--timing", action="store_true", help="the tests that compare speeds, one after another; only "
                        "on a quiet machine. They are no part of the other runs")
-    kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program is refused, its "
-                       "repair accepted. Only a few are part of the other runs")
+    kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program and wrong repairs "
+                       "are refused, right ones accepted. Only a few are part of the other runs, with few repairs")
     result.add_argument("--compile-lines", action="store_true", help="try the compile lines of all recipes, as is done "
                         "for those that are named. Otherwise one recipe in 32 is tried, others each day")
     result.add_argument("--repeat", metavar="N", help="run each test N times, or until it fails")
@@ -90,6 +90,8 @@ def main(arguments):
         fixed = []
     all_lines = args.compile_lines or args.names and not set(args.names) & set(chapters())
     environment = {"COOKBOOK_ALL_COMPILE_LINES": "1"} if all_lines else {}
+    if not args.names and not args.exercises:
+        environment["COOKBOOK_FEW_CASES"] = "1"
     # Most tests wait more than they calculate; not with a sanitizer, which makes their work ten times as long.
     at_once = str(os.cpu_count() * (1 if args.preset in ("tsan", "asan") else 2))
     return process.call([*fixed, "ctest", "--preset", args.preset, "--no-tests=error", "-j", at_once, *kind, *repeat,

@@ -45,12 +45,18 @@ TEST(distributed_map_reduce, refuses_more_lists_than_rank_0_can_keep) {
 
 TEST(distributed_map_reduce, a_list_per_worker_and_not_one_per_task_travels_to_rank_0) {
   for (const auto& [ranks, shares] : {std::pair{2, 1.0}, {4, 3.0}}) {
-    const auto result =
-        run_ranks(ranks, "distributed_map_reduce", {"--tasks", "50", "--task-us", "1000", "--length", "250000"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(figure(result, "plain loop at rank 0", "MB"), 0);
-    EXPECT_EQ(figure(result, "map, added up at rank 0", "MB"), 100) << result.text();
-    EXPECT_EQ(figure(result, "map_reduce", "MB"), 2 * shares) << result.text();
+    double moved = 0;
+    // A worker that other programs keep from running meanwhile gets no task, and sends no list.
+    for (int attempt = 0; attempt < 4 && moved != 2 * shares; ++attempt) {
+      const auto result =
+          run_ranks(ranks, "distributed_map_reduce", {"--tasks", "50", "--task-us", "1000", "--length", "250000"});
+      ASSERT_EQ(result.exit_code, 0) << result.text();
+      EXPECT_EQ(figure(result, "plain loop at rank 0", "MB"), 0);
+      EXPECT_EQ(figure(result, "map, added up at rank 0", "MB"), 100) << result.text();
+      moved = figure(result, "map_reduce", "MB");
+      ASSERT_LE(moved, 2 * shares) << result.text();
+    }
+    EXPECT_EQ(moved, 2 * shares) << ranks << " ranks";
   }
 }
 

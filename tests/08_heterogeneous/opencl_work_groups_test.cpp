@@ -94,7 +94,8 @@ TEST(opencl_work_groups, prints_a_picture_of_the_groups) {
 // Each start of a program takes seconds where many wait for a GPU, so the starts are divided among several tests.
 void expect_groups_of_any_length(const std::string& rows) {
   for (const std::string columns : {"1", "2", "6", "12"}) {
-    const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows});
+    const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows, "--items", "256"},
+                            {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
     if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
     std::set<std::string> groups;
@@ -118,7 +119,8 @@ TEST(opencl_work_groups, groups_may_have_any_length_that_divides_the_range_and_6
 
 TEST(opencl_work_groups, other_shapes_are_refused) {
   for (const auto& [columns, rows] : {std::pair("5", "3"), std::pair("4", "4"), std::pair("1048576", "1")}) {
-    const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows});
+    const auto result = run("opencl_work_groups", {"--group-columns", columns, "--group-rows", rows, "--items", "256"},
+                            {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
     if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 3) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();

@@ -3,21 +3,16 @@
 // a line "process" for each process that this one starts. A thread exists until it is joined, or, if it is detached,
 // until it has ended: one that has little to do may have done it before the next one is started. A program that is
 // started by no other such program writes "begin" and, when its main() returns, "main returned".
-//
-// With COOKBOOK_EXERCISE_LATE in the environment a thread comes late to the first waits for a condition variable. That
-// changes nothing if what it waits for is changed under the mutex, which the thread still holds then.
 
 #include <pthread.h>
 #include <spawn.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "interposer.hpp"
 
@@ -62,13 +57,6 @@ void* counted(void* start) {
   const Start copy = *static_cast<Start*>(start);
   delete static_cast<Start*>(start);
   return copy.function(copy.argument);
-}
-
-/// Waits before one of the first waits of this process.
-void come_late() {
-  static const bool wanted = std::getenv("COOKBOOK_EXERCISE_LATE") != nullptr;
-  static std::atomic<int> times = 0;
-  if (wanted && times.fetch_add(1) < 10) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 using Main = int (*)(int, char**, char**);
@@ -134,32 +122,6 @@ extern "C" int pthread_detach(pthread_t thread) {
   const std::scoped_lock lock(threads->mutex);
   threads->change(thread, Threads::State::detached, Threads::State::ended);
   return real(thread);
-}
-
-/// These have a version for programs of long ago, which a look-up without a version may find.
-template <typename Function>
-Function hidden_version(const char* name, const char* version) {
-  void* const found = dlvsym(RTLD_NEXT, name, version);
-  return found != nullptr ? reinterpret_cast<Function>(found) : hidden<Function>(name);
-}
-
-extern "C" int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static const auto real = hidden_version<decltype(&pthread_cond_wait)>("pthread_cond_wait", "GLIBC_2.3.2");
-  come_late();
-  return real(condition, mutex);
-}
-
-extern "C" int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
-  static const auto real = hidden_version<decltype(&pthread_cond_timedwait)>("pthread_cond_timedwait", "GLIBC_2.3.2");
-  come_late();
-  return real(condition, mutex, until);
-}
-
-extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
-                                      const timespec* until) {
-  static const auto real = hidden<decltype(&pthread_cond_clockwait)>("pthread_cond_clockwait");
-  come_late();
-  return real(condition, mutex, clock, until);
 }
 
 extern "C" pid_t fork() {
