@@ -4,7 +4,6 @@ is unable to fail).
 
 Prints a line per fault. Exit code 0: true, 1: at least one fault, 77: skipped.
 """
-import datetime
 import glob
 import json
 import os
@@ -14,18 +13,17 @@ import shlex
 import shutil
 import sys
 import tempfile
-import zlib
 
 import cookbook
-from cookbook import process, skips
-from cookbook.answers import answers_faults
+from cookbook import answers, process, skips
 from cookbook.command import Parser
 from cookbook.page import check_faults, page_faults, pattern_of, transcripts, translated
-from cookbook.recipe import PROGRAMS, find, head_field, read, recipes
+from cookbook.recipe import PROGRAMS, find, head_field, of_today, read, recipes
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
-SHARE = 32  # of the recipes, one in so many has its compile lines tried on a day: to compile takes long
+# Of the recipes, one in so many has its compile lines tried on a day, and its answers: to compile takes long.
+LINES_SHARE, ANSWERS_SHARE = 32, 8
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
@@ -41,6 +39,19 @@ def run(recipe, command, limit=process.LIMIT, until_asleep=0, spoilt=False):
     if done.code == cookbook.SKIPPED and (fault := skips.skip_fault(recipe, done.text)):
         raise ValueError(f"{fault}\n{done.text}")
     return process.skip_if_skipped(done)
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(cookbook.SKIPPED)
+
+
+def skip_unless_wanted(kind, recipe, share, built=True):
+    """Skips what one recipe in `share` has its turn for each day, if it is another one's. COOKBOOK_WHOLE names the kinds
+    that scripts/test wants for every recipe."""
+    if kind not in os.environ.get("COOKBOOK_WHOLE", "").split() and not (of_today(recipe.name, share) and built):
+        skip(f"1 recipe in {share} is tried each day, and this one on another, or it was not built; "
+             f"scripts/test {recipe.name} tries it, and scripts/test --whole all of them")
 
 
 def check_lines(text, word):
@@ -153,6 +164,8 @@ def bench_faults(recipe, build):
     """The bench with every numeric option at its lowest value: as records, its checks hold and it has a table; and with
     spoiled values it fails and prints none."""
     program = recipe.bench
+    if "cuda" in recipe.needs and not (build / "bin" / program).exists():
+        skip(f"{program} is not built: there is no GPU")
     smallest = smallest_arguments(recipe, build, program)
     right = run(recipe, recipe.command(build, program, [*smallest, "--json"]), limit=100)
     records = [json.loads(line) for line in right.lines if line.startswith("{")]
@@ -214,14 +227,15 @@ def launch_faults(recipe, build):
             yield f"launch {number} of {len(places)} is refused: exit code {done.code}\n{done.text}"
 
 
+def wanted_answers_faults(recipe, build):
+    skip_unless_wanted("answers", recipe, ANSWERS_SHARE, all(path.exists() for path in answers.programs(recipe, build)))
+    return answers.answers_faults(recipe, build)
+
+
 def compile_line_faults(recipe, build):
     """The compile lines of every program of the recipe work, as they are written. For the compiler's cache each source
     of a line is compiled by a call of its own, with the line's options, and the objects are linked."""
-    day = datetime.date.today().toordinal()
-    if (day + zlib.crc32(recipe.name.encode())) % SHARE and os.environ.get("COOKBOOK_ALL_COMPILE_LINES") != "1":
-        print(f"skipped: 1 recipe in {SHARE} is tried each day, and this one on another; scripts/test --compile-lines "
-              "tries all")
-        sys.exit(cookbook.SKIPPED)
+    skip_unless_wanted("compile_line", recipe, LINES_SHARE)
     for source in recipe.sources(PROGRAMS):
         if not (build / "bin" / source.stem).exists():
             continue  # a bench without its library
@@ -367,7 +381,7 @@ def faults(kind, name, build, sanitizer, chosen):
         recipe = find(name, {pitfall: one for one in listed for pitfall in one.pitfalls}, "there is no pitfall {}", "")
     else:
         recipe = find(name, listed)
-    return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: answers_faults(recipe, build),
+    return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: wanted_answers_faults(recipe, build),
             "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
             "launches": lambda: launch_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),

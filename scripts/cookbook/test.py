@@ -15,6 +15,7 @@ import cookbook
 from cookbook import process, recipe, setup
 from cookbook.build import Build
 from cookbook.command import Parser, hint
+from cookbook.generic import ANSWERS_SHARE, LINES_SHARE
 
 
 def parser():
@@ -26,8 +27,9 @@ def parser():
                        "on a quiet machine. They are no part of the other runs")
     kinds.add_argument("--exercises", action="store_true", help="the exercises: the broken program and wrong repairs "
                        "are refused, right ones accepted. Only a few are part of the other runs, with few repairs")
-    result.add_argument("--compile-lines", action="store_true", help="try the compile lines of all recipes, as is done "
-                        "for those that are named. Otherwise one recipe in 32 is tried, others each day")
+    result.add_argument("--whole", action="store_true", help="try the compile lines and the exercises' answers of all "
+                        "recipes, as is done for those that are named. Otherwise the lines of one recipe in "
+                        f"{LINES_SHARE} are tried and the answers of one in {ANSWERS_SHARE}, those of others each day")
     result.add_argument("--repeat", metavar="N", help="run each test N times, or until it fails")
     result.add_names(lambda: recipe.names() + chapters(), nargs="*", metavar="RECIPE | CHAPTER")
     return result
@@ -76,8 +78,11 @@ def main(arguments):
         if targets:
             build.build(*targets)
     else:  # what is built and what is left out is part of the answer
-        code = process.call(["cmake", "--preset", args.preset, f"-DCOOKBOOK_WERROR={werror}"]) or \
-            process.call(["cmake", "--build", "--preset", args.preset])
+        code = process.call(["cmake", "--preset", args.preset, f"-DCOOKBOOK_WERROR={werror}"])
+        if not code:
+            answers = [f"{name}_answers" for name in recipe.names() if recipe.of_today(name, ANSWERS_SHARE)]
+            more = ["whole"] if args.whole else sorted(build.targets() & set(answers))
+            code = process.call(["cmake", "--build", "--preset", args.preset, "--target", "all", *more])
         if code:
             return code
     kind = ["-LE", "^(timing|exercise)$"]
@@ -88,8 +93,10 @@ def main(arguments):
     fixed = ["setarch", platform.machine(), "-R"] if args.preset == "tsan" else []
     if fixed and process.run([*fixed, "true"]).code != 0:
         fixed = []
-    all_lines = args.compile_lines or args.names and not set(args.names) & set(chapters())
-    environment = {"COOKBOOK_ALL_COMPILE_LINES": "1"} if all_lines else {}
+    environment = {}
+    if args.whole or args.names:  # to try all compile lines of a chapter is too much
+        lines = args.whole or not set(args.names) & set(chapters())
+        environment["COOKBOOK_WHOLE"] = "answers compile_line" if lines else "answers"
     if not args.names and not args.exercises:
         environment["COOKBOOK_FEW_CASES"] = "1"
     # Most tests wait more than they calculate; not with a sanitizer, which makes their work ten times as long.

@@ -13,7 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import cookbook  # noqa: E402
-from cookbook import generic, page, process, recipe, skips  # noqa: E402
+from cookbook import answers, generic, page, process, recipe, skips  # noqa: E402
 
 SOURCE = """\
 // A recipe
@@ -429,7 +429,7 @@ class CompileLine(Case):
         super().setUp()
         (self.root / "common" / "cookbook").mkdir(parents=True)
         self.script("", "recipe")
-        patch = mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": "1"})
+        patch = mock.patch.dict(os.environ, {"COOKBOOK_WHOLE": "compile_line"})
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -484,9 +484,9 @@ class CompileLine(Case):
         day = mock.Mock()
         self.write(SOURCE, PAGE)
         tried = 0
-        with mock.patch.dict(os.environ, {"COOKBOOK_ALL_COMPILE_LINES": ""}), \
+        with mock.patch.dict(os.environ, {"COOKBOOK_WHOLE": ""}), \
                 mock.patch.object(datetime, "date", day), contextlib.redirect_stdout(io.StringIO()) as said:
-            for ordinal in range(1000, 1000 + generic.SHARE):
+            for ordinal in range(1000, 1000 + generic.LINES_SHARE):
                 day.today().toordinal.return_value = ordinal
                 try:
                     list(generic.compile_line_faults(self.recipe, self.build))
@@ -494,7 +494,37 @@ class CompileLine(Case):
                 except SystemExit as end:
                     self.assertEqual(end.code, cookbook.SKIPPED)
         self.assertEqual(tried, 1)
-        self.assertIn("--compile-lines", said.getvalue())
+        self.assertIn("scripts/test recipe", said.getvalue())
+
+
+class Answers(Case):
+    """Of a recipe with one answer that is a program; whose turn it is today, or is not."""
+    def outcome(self, turn, built, wanted):
+        self.write(SOURCE, PAGE)
+        listing = answers.listing(self.recipe)
+        listing.parent.mkdir(parents=True, exist_ok=True)
+        listing.write_text('[[answer]]\nexercise = 1\nchanges = [{file = "a", old = "b", new = "c"}]\ncontains = ["x"]\n')
+        program, = answers.programs(self.recipe, self.build)
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.unlink(missing_ok=True)
+        if built:
+            program.write_text("")
+        with mock.patch.dict(os.environ, {"COOKBOOK_WHOLE": wanted}), contextlib.redirect_stdout(io.StringIO()), \
+                mock.patch.object(generic, "of_today", return_value=turn), \
+                mock.patch.object(answers, "answers_faults", return_value=["tried"]):
+            try:
+                return generic.wanted_answers_faults(self.recipe, self.build)
+            except SystemExit as end:
+                return end.code
+
+    def test_are_tried_on_their_day_if_they_are_built(self):
+        self.assertEqual(self.outcome(True, True, ""), ["tried"])
+        self.assertEqual(self.outcome(True, False, ""), cookbook.SKIPPED)
+        self.assertEqual(self.outcome(False, True, "compile_line"), cookbook.SKIPPED)
+
+    def test_are_tried_whenever_they_are_wanted(self):
+        self.assertEqual(self.outcome(False, True, "answers compile_line"), ["tried"])
+        self.assertEqual(self.outcome(False, False, "answers"), ["tried"])  # and fail: they should be there
 
 
 class GoogleTests(Case):
