@@ -35,7 +35,7 @@ TEST(cuda_clusters, every_way_is_right_for_every_size) {
           "[0-9]+ clusters of 16 blocks, loading ahead"}) {
       EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ ms$").size(), 1U) << result.text();
     }
-    EXPECT_EQ(result.out.back(), "ok    ways with another bit than the processor's: 0");
+    EXPECT_EQ(result.out.back(), "ok    ways with another number than the processor's: 0");
   }
 }
 

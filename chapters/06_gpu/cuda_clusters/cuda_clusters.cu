@@ -154,9 +154,15 @@ class ClusterLaunch {
   }
   ClusterLaunch(const ClusterLaunch&) = delete;
 
+  /// How many of the clusters have room on the device at the same time; 0 where it has none of this size.
   int at_once() const {
     int clusters = 0;
-    CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config_));
+    const cudaError_t result = cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config_);
+    if (result == cudaErrorInvalidClusterSize) {
+      cudaGetLastError();  // so that no later check finds this error
+      return 0;
+    }
+    CUDA_CHECK(result);
     return clusters;
   }
   void start(int clusters, const float4* in, float4* out, int columns, int rows) {
@@ -238,17 +244,20 @@ int main(int argc, char** argv) {
   run("a block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
   for (const int blocks : {4, 8, 16}) {
     ClusterLaunch launch(by_clusters, columns, blocks, 1);
-    run(fmt::format("a cluster of {} blocks per row, {} at once", blocks, launch.at_once()), expected,
+    const int clusters = launch.at_once();
+    if (clusters == 0) continue;  // a small device, or a part of one
+    run(fmt::format("a cluster of {} blocks per row, {} at once", blocks, clusters), expected,
         [&] { launch.start(rows, from, to, columns, rows); });
   }
   for (const int blocks : {8, 16}) {
     ClusterLaunch launch(by_clusters_ahead, columns, blocks, 2);
     const int clusters = std::min(rows, launch.at_once());
+    if (clusters == 0) continue;
     run(fmt::format("{} clusters of {} blocks, loading ahead", clusters, blocks), expected,
         [&] { launch.start(clusters, from, to, columns, rows); });
   }
 
   cookbook::Checks checks;
-  checks.equal("ways with another bit than the processor's", wrong, 0);
+  checks.equal("ways with another number than the processor's", wrong, 0);
   return checks.exit_code();
 }
