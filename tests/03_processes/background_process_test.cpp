@@ -1,7 +1,24 @@
 // The program's output, its functions and daemons from inside.
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace {
+
+/// Not 0: what daemon.hpp asks of the kernel reaches it only after the end of this parent.
+pid_t parent_before_the_request = 0;
+
+int late_prctl(int option, int value) {
+  while (option == PR_SET_PDEATHSIG && getppid() == parent_before_the_request) usleep(1000);
+  return prctl(option, value);
+}
+
+}  // namespace
+
 #define main main_of_the_program  // its functions are tested from inside, too
+#define prctl late_prctl
 #include "03_processes/background_process/background_process.cpp"
+#undef prctl
 #undef main
 
 #include <pthread.h>
@@ -174,6 +191,17 @@ TEST(background_process_start_daemon, ends_a_daemon_whose_parent_ended_right_aft
   });
   EXPECT_EQ(cookbook::exit_code_of(main_program), 0);
   EXPECT_EQ(cookbook::exit_code_of(*daemon), -SIGTERM);
+}
+
+TEST(background_process_start_daemon, ends_a_daemon_whose_parent_ended_right_before_the_request) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const Shared<pid_t> daemon;
+  const pid_t main_program = cookbook::start_child([&] {
+    parent_before_the_request = getpid();
+    *daemon = start_daemon([] { _exit(7); });
+  });
+  EXPECT_EQ(cookbook::exit_code_of(main_program), 0);
+  EXPECT_EQ(cookbook::exit_code_of(*daemon), -SIGTERM) << "it has looked for its parent before it made the request";
 }
 
 /// What a main program may do with SIGTERM before it starts a daemon.

@@ -115,8 +115,8 @@ int main(int argc, char** argv) {
   options.add("delay-ms", delay_ms, "how long the child works that is waited for, in ms", 1, 10'000);
   options.parse(argc, argv);
 
-  // A child whose parent has ended gets a new parent: the first process of the system, or an ancestor that has asked
-  // for it, as this one does, so that it can see how the child ends.
+  // A child whose parent has ended gets a new parent: the first process of its PID namespace, or an ancestor that has
+  // asked for it, as this one does, so that it can see how the child ends.
   check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
   constexpr std::chrono::minutes a_long_time(1);
   cookbook::println("the child of ...    when main comes to its end  when main is killed");

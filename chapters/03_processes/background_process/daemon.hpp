@@ -18,8 +18,9 @@ inline sigset_t only_sigterm() {
   return set;
 }
 
-/// For a child, whose parent has the id `parent`: asks the kernel to send this process SIGTERM when its parent ends.
-/// The signal ends this process, also if the parent handles, ignores or blocks it: fork has copied all of that.
+/// For a child, whose parent has the id `parent`: asks the kernel to send this process SIGTERM when the thread of
+/// `parent` that has started it ends. The signal ends this process, also if the parent handles, ignores or blocks it:
+/// fork has copied all of that.
 inline void end_with_parent(pid_t parent) {
   const sigset_t sigterm = only_sigterm();
   std::signal(SIGTERM, SIG_DFL);
