@@ -212,6 +212,14 @@ TEST(parallel_algorithms, the_sequential_forms_do_what_their_names_say) {
   EXPECT_EQ(v, (Numbers{1, 2, 5, 4'294'967'295}));
 }
 
+#ifdef __GLIBCXX__
+TEST(parallel_algorithms_order, gccs_reduce_subtracts_in_groups_of_four_even_in_one_thread) {
+  const std::vector<long> numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(std::reduce(numbers.begin(), numbers.begin() + 4, 0L, std::minus<>()), 0 - ((1 - 2) - (3 - 4)));
+  EXPECT_EQ(std::reduce(numbers.begin(), numbers.end(), 0L, std::minus<>()), -9);  // the one that is left over
+}
+#endif
+
 TEST(parallel_algorithms_bench, measures_each_job_in_the_cache_and_beyond) {
   const auto result = run("parallel_algorithms_bench", {"--json", "--log2", "17", "--rounds", "1"},
                           {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
