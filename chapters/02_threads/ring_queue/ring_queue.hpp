@@ -60,6 +60,8 @@ class RingQueue {
   using Clock = std::chrono::steady_clock;
   using Turn = std::atomic<std::uint32_t>;  // may overflow to 0: turns are only compared for equality
 
+  // Not aligned to cache lines: GCC's library counts waiting threads in 16 counters, chosen by address / 4, and
+  // notify_all() calls the system if its counter is not 0. With alignas(64) all turns would have the same counter.
   struct Slot {
     Turn turn;
     std::optional<T> item;  // nothing: the end of the queue
@@ -88,7 +90,7 @@ class RingQueue {
 
   static void set(Turn& turn, std::uint32_t next) {
     turn = next;
-    turn.notify_all();  // in GCC's library a call of the system only if some thread waits
+    turn.notify_all();  // in GCC's library no call of the system while no thread waits
   }
 
   // The counters, which threads write all the time, each on a cache line of its own, away from what all threads read.
