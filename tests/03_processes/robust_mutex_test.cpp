@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,11 @@ TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
     const auto result = run("robust_mutex", {"--processes", count}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     for (const std::string line :
-         {"exit code of a process that is killed half-way through a transfer of 10: -9", "repairs: 1",
+         {"exit code of the process that is killed: -9", "repairs: 1",
           "three processes at data that cannot be repaired: [\"killed\", \"cannot repair\", \"refused\"]"}) {
       EXPECT_TRUE(result.has_line(std::string("ok    ") + line)) << line << '\n' << result.text();
     }
+    EXPECT_TRUE(result.has_line("a process is killed half-way through a transfer of 10")) << result.text();
     EXPECT_TRUE(result.has_line("ok    processes that then transfer 1: " + count)) << result.text();
     EXPECT_TRUE(result.has_line("ok    both accounts: [" + std::to_string(60 - processes) + ", " +
                                 std::to_string(40 + processes) + "]"))
@@ -43,23 +45,63 @@ TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
 int forks = 0;       // of this process, once they are counted
 int fails_with = 0;  // the child that this one of them makes fails at once
 
+/// From now on: the child of fork number `fork` fails, 0: none.
+void fail_at(int fork) {
+  static const int error = pthread_atfork([] { ++forks; }, nullptr,
+                                          [] {
+                                            if (forks == fails_with) _exit(1);
+                                          });
+  ASSERT_EQ(error, 0);
+  forks = 0;
+  fails_with = fork;
+}
+
 TEST(robust_mutex, a_process_that_fails_is_not_counted_as_one_that_has_transferred) {
-  ASSERT_EQ(pthread_atfork([] { ++forks; }, nullptr,
-                           [] {
-                             if (forks == fails_with) _exit(1);
-                           }),
-            0);
   std::string name = "robust_mutex";
   char* arguments[] = {name.data(), nullptr};
-  fails_with = 3;  // the second of four: the first fork makes the process that is killed
+  fail_at(3);  // the second of four: the first fork makes the process that is killed
   testing::internal::CaptureStdout();
   const int exit_code = main_of_the_program(1, arguments);
   const std::string output = testing::internal::GetCapturedStdout();
-  fails_with = 0;
+  fail_at(0);
   EXPECT_EQ(exit_code, 1);
   for (const std::string line : {"ok    repairs: 1\n", "FAIL  processes that then transfer 1: 3, expected 4\n",
                                  "FAIL  both accounts: [57, 43], expected [56, 44]\n"}) {
     EXPECT_THAT(output, testing::HasSubstr(line));
+  }
+}
+
+TEST(robust_mutex, each_fate_of_a_process_has_its_name) {
+  const Shared<Monitor<Ruins>> ruins;
+  fail_at(1);
+  EXPECT_EQ(fate(*ruins, false), "exit code 1");
+  fail_at(0);
+  EXPECT_EQ(fate(*ruins, false), "admitted");
+  EXPECT_EQ(fate(*ruins, true), "killed");
+  EXPECT_EQ(fate(*ruins, false), "cannot repair");
+  EXPECT_EQ(fate(*ruins, false), "refused");
+}
+
+TEST(robust_mutex, the_accounts_have_100_together_wherever_in_the_transfer_the_owner_has_died) {
+  const auto die = [](Accounts&) { raise(SIGKILL); };
+  const auto take = [](Accounts& accounts) { accounts.first -= 10; };
+  const auto give = [](Accounts& accounts) { accounts.second += 10; };
+  struct Death {
+    std::vector<std::function<void(Accounts&)>> steps;
+    int first;  // after the repair
+  };
+  // The last one: the compiler may have put the second change first.
+  for (const Death& death : {Death{{die}, 70}, {{take, die}, 60}, {{take, give, die}, 60}, {{give, die}, 70}}) {
+    const Shared<Monitor<Accounts>> accounts;
+    EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
+                const Monitor<Accounts>::Access access(*accounts);
+                for (const auto& step : death.steps) step(*access.operator->());
+              })),
+              -SIGKILL);
+    const Monitor<Accounts>::Access access(*accounts);
+    EXPECT_EQ(access->first, death.first);
+    EXPECT_EQ(access->second, 100 - death.first);
+    EXPECT_EQ(access->repairs, 1);
   }
 }
 

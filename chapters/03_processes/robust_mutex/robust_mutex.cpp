@@ -53,20 +53,34 @@ struct Ruins {
   void repair() { throw CannotRepair(); }
 };
 
+// Exit codes above 3, with which start_child() ends a process that throws.
+constexpr int admitted = 4, cannot_repair = 5, refused = 6;
+
 /// What becomes of a process that asks for access.
 std::string fate(Monitor<Ruins>& monitor, bool die) {
   const int code = cookbook::exit_code_of(cookbook::start_child([&] {
     try {
       const Monitor<Ruins>::Access ruins(monitor);
       if (die) raise(SIGKILL);
-      return 0;
+      return admitted;
     } catch (const CannotRepair&) {
-      return 1;
+      return cannot_repair;
     } catch (const std::runtime_error&) {
-      return 2;
+      return refused;
     }
   }));
-  return code == -SIGKILL ? "killed" : code == 1 ? "cannot repair" : code == 2 ? "refused" : "admitted";
+  switch (code) {
+    case -SIGKILL:
+      return "killed";
+    case admitted:
+      return "admitted";
+    case cannot_repair:
+      return "cannot repair";
+    case refused:
+      return "refused";
+    default:
+      return fmt::format("exit code {}", code);
+  }
 }
 
 }  // namespace
@@ -81,6 +95,7 @@ int main(int argc, char** argv) {
   const Shared<Monitor<Accounts>> accounts;
   Monitor<Accounts>::Access(*accounts)->print("at first");
   const int killed = cookbook::exit_code_of(cookbook::start_child([&] { transfer(*accounts, 10, true); }));
+  cookbook::println("a process is killed half-way through a transfer of 10");
   std::vector<pid_t> others;
   for (int i = 0; i < processes; ++i) others.push_back(cookbook::start_child([&] { transfer(*accounts, 1, false); }));
   const auto succeeded =
@@ -89,7 +104,7 @@ int main(int argc, char** argv) {
   result->print(fmt::format("after {} transfers of 1", succeeded));
 
   cookbook::Checks checks;
-  checks.equal("exit code of a process that is killed half-way through a transfer of 10", killed, -SIGKILL);
+  checks.equal("exit code of the process that is killed", killed, -SIGKILL);
   checks.equal("processes that then transfer 1", succeeded, processes);
   checks.equal("repairs", result->repairs, 1);
   checks.equal("both accounts", std::vector{result->first, result->second}, {60 - processes, 40 + processes});
