@@ -171,9 +171,9 @@ class OwnOutput {
   int ends_[2] = {};
 };
 
-TEST(debug_mpi_watch, there_is_another_report_when_nobody_moves_any_more_after_a_move) {
-  Slot slot;
-  call_watch::slots = {&slot};
+TEST(debug_mpi_watch, there_is_another_report_when_nobody_moves_any_more_after_a_move_of_one_rank) {
+  Slot first, second;
+  call_watch::slots = {&first, &second};
   std::vector<std::string> reports;
   {
     const OwnOutput output;
@@ -181,18 +181,25 @@ TEST(debug_mpi_watch, there_is_another_report_when_nobody_moves_any_more_after_a
       const std::jthread watcher(
           [](const std::stop_token& stop) { call_watch::watch(stop, std::chrono::milliseconds(40)); });
       reports.push_back(output.read_until("so far\n"));
-      call_watch::mine = &slot;
-      {
-        const call_watch::Inside inside(barrier, MPI_COMM_WORLD);
+      for (Slot* slot : {&first, &second}) {  // each alone
+        call_watch::mine = slot;
+        {
+          const call_watch::Inside inside(call(Kind::send, 7, 8));
+          reports.push_back(output.read_until("so far\n"));
+        }
         reports.push_back(output.read_until("so far\n"));
+        call_watch::mine = nullptr;
       }
-      call_watch::mine = nullptr;
     });
   }
   call_watch::slots.clear();
-  const std::string report = "no rank has moved for 40 ms\nrank 0  ",
-                    same = "\nthe collective calls are the same so far\n";
-  EXPECT_THAT(reports, testing::ElementsAre(report + "in no call" + same, report + "MPI_Barrier" + same));
+  const auto report = [](const std::string& rank_0, const std::string& rank_1) {
+    return "no rank has moved for 40 ms\nrank 0  " + rank_0 + "\nrank 1  " + rank_1 +
+           "\nthe collective calls are the same so far\n";
+  };
+  const std::string none = "in no call", send = "MPI_Send to 7, tag 8";
+  EXPECT_THAT(reports, testing::ElementsAre(report(none, none), report(send, none), report(none, none),
+                                            report(none, send), report(none, none)));
 }
 
 TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {

@@ -1,9 +1,9 @@
 // Finding the rank that others wait for
 //
 // Three programs of four ranks, each with a fault. Two of them hang; the third ends, with a wrong number. The functions
-// of call_watch.hpp stand between program and MPI library, and note who calls them, in memory that the ranks share.
-// When no rank has moved for a while, rank 0 prints where each one is, and the first collective call that is not the
-// same on all ranks. This program starts the three, prints their reports, and ends those that hang.
+// of call_watch.hpp stand between program and MPI library, and note in shared memory which call each rank is in. When
+// no rank has moved for a while, rank 0 prints where each one is, and the first collective call that is not the same on
+// all ranks. This program starts the three, prints their reports, and ends those that hang.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/09_diagnosis/debug_mpi/debug_mpi.cpp common/cookbook/*.cpp -lfmt -o debug_mpi
 // Run:     debug_mpi [--fault WORD]
