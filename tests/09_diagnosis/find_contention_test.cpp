@@ -2,6 +2,7 @@
 // knows which line waits for which.
 
 #include <pthread.h>
+#include <time.h>
 
 #include <array>
 #include <filesystem>
@@ -229,6 +230,33 @@ TEST(find_contention_library, a_thread_has_lived_as_long_as_it_has_waited) {
   const int result = pthread_mutex_lock(&mutex);
   asm volatile("");  // not a call that the compiler makes a jump, since then the library would see the caller's line
   return result;
+}
+
+/// Computes for 100 ms, however often others have the processor in the meantime.
+void compute() {
+  const auto used = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1e3 + time.tv_nsec * 1e-6;
+  };
+  for (const double end = used() + 100; used() < end;) continue;
+}
+
+TEST(find_contention_sick, a_thread_computes_before_its_first_lock_and_after_it) {
+  std::jthread([] {
+    compute();
+    need_it_shortly();
+    compute();
+  }).join();
+}
+
+TEST(find_contention_library, counts_the_time_on_a_processor_from_a_threads_first_lock) {
+  SKIP_WITH_SANITIZER();
+  const auto result = profile_of_sick("a_thread_computes_before_its_first_lock_and_after_it");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  const double on_processor = sums_of(result)[1];
+  EXPECT_GE(on_processor, 99) << result.text();
+  EXPECT_LT(on_processor, 180) << result.text();  // without the 100 ms before it
 }
 
 pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
