@@ -47,8 +47,8 @@ def skip(reason):
 
 
 def skip_unless_wanted(kind, recipe, share, built=True):
-    """Skips what one recipe in `share` has its turn for each day, if it is another one's. COOKBOOK_WHOLE names the kinds
-    that scripts/test wants for every recipe."""
+    """Skips what one recipe in `share` has its turn for each day, if that is another one. COOKBOOK_WHOLE names what
+    scripts/test wants for every recipe."""
     if kind not in os.environ.get("COOKBOOK_WHOLE", "").split() and not (of_today(recipe.name, share) and built):
         skip(f"1 recipe in {share} is tried each day, and this one on another, or it was not built; "
              f"scripts/test {recipe.name} tries it, and scripts/test --whole all of them")
@@ -234,7 +234,14 @@ def wanted_answers_faults(recipe, build):
 
 def compile_line_faults(recipe, build):
     """The compile lines of every program of the recipe work, as they are written. For the compiler's cache each source
-    of a line is compiled by a call of its own, with the line's options, and the objects are linked."""
+    of a line is compiled by a call of its own, with the line's options, and the objects are linked. On any day each
+    finds the project's headers."""
+    missing = [f"{line}\nfinds no {header}" for source in recipe.sources(PROGRAMS)
+               for line in head_field(source, "Compile")
+               for header in headers_not_found(source, re.findall(r"-I(\S+)", line), set())]
+    if missing:
+        yield from missing
+        return
     skip_unless_wanted("compile_line", recipe, LINES_SHARE)
     for source in recipe.sources(PROGRAMS):
         if not (build / "bin" / source.stem).exists():
@@ -251,6 +258,19 @@ def compile_line_faults(recipe, build):
                     yield f"{line}\n{fault}"
                 elif not (pathlib.Path(scratch) / source.stem).exists():
                     yield f"{line}: makes no {source.stem}"
+
+
+def headers_not_found(source, folders, seen):
+    """The headers of the project that a source includes, by way of others, too, and that stand neither beside the file
+    that includes them nor in one of the folders. What is made of a schema does not stand in the tree."""
+    for name in re.findall(r'^#include "(?!.*\.capnp\.h")(.*)"', source.read_text(), re.M):
+        found = next((path for folder in (source.parent, *folders)
+                      if (path := cookbook.ROOT / folder / name).exists()), None)
+        if not found:
+            yield name
+        elif found not in seen:
+            seen.add(found)
+            yield from headers_not_found(found, folders, seen)
 
 
 def command_fault(text, folder):
@@ -381,8 +401,8 @@ def faults(kind, name, build, sanitizer, chosen):
         recipe = find(name, {pitfall: one for one in listed for pitfall in one.pitfalls}, "there is no pitfall {}", "")
     else:
         recipe = find(name, listed)
-    return {"page": lambda: page_faults(recipe, build, sanitizer), "answers": lambda: wanted_answers_faults(recipe, build),
-            "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
+    return {"page": lambda: page_faults(recipe, build, sanitizer),
+            "answers": lambda: wanted_answers_faults(recipe, build), "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
             "launches": lambda: launch_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),
             "gtest": lambda: gtest_faults(recipe, build, chosen), "exercise": lambda: exercise_faults(name, build),

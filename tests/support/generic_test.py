@@ -480,6 +480,19 @@ class CompileLine(Case):
         self.write(SOURCE.replace("Compile:", "Build:"), PAGE)
         self.assertTrue(list(generic.compile_line_faults(self.recipe, self.build)))
 
+    def test_headers_are_looked_for_on_every_day(self):
+        (self.root / "common" / "outer.hpp").write_text('#include "inner.hpp"\n')
+        (self.root / "include").mkdir()
+        source = SOURCE.replace("int twice", '#include "outer.hpp"\n#include "schema.capnp.h"\nint twice')
+        with mock.patch.dict(os.environ, {"COOKBOOK_WHOLE": ""}), contextlib.redirect_stdout(io.StringIO()), \
+                mock.patch.object(generic, "of_today", return_value=False):
+            self.assertEqual(self.faults(self.LINE, source), [f"{self.LINE}\nfinds no outer.hpp"])
+            line = self.LINE.replace("-Iinclude", "-Icommon -Iinclude")
+            self.assertEqual(self.faults(line, source), [f"{line}\nfinds no inner.hpp"])
+            (self.root / "include" / "inner.hpp").write_text("")
+            with self.assertRaises(SystemExit):  # it is not its day
+                self.faults(line, source)
+
     def test_every_recipe_has_its_day(self):
         day = mock.Mock()
         self.write(SOURCE, PAGE)

@@ -1,6 +1,6 @@
 // Transposition, measured
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_transpose/cuda_transpose_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_transpose_bench
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_transpose/cuda_transpose_bench.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_transpose_bench
 // Run:     cuda_transpose_bench [--tiles N] [--rounds N]
 
 #include <cublas_v2.h>
