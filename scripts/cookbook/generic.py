@@ -402,7 +402,8 @@ def faults(kind, name, build, sanitizer, chosen):
     else:
         recipe = find(name, listed)
     return {"page": lambda: page_faults(recipe, build, sanitizer),
-            "answers": lambda: wanted_answers_faults(recipe, build), "fault": lambda: fault_faults(recipe, build), "usage": lambda: usage_faults(recipe, build),
+            "answers": lambda: wanted_answers_faults(recipe, build), "fault": lambda: fault_faults(recipe, build),
+            "usage": lambda: usage_faults(recipe, build),
             "launches": lambda: launch_faults(recipe, build),
             "compile_line": lambda: compile_line_faults(recipe, build), "bench": lambda: bench_faults(recipe, build),
             "gtest": lambda: gtest_faults(recipe, build, chosen), "exercise": lambda: exercise_faults(name, build),

@@ -516,7 +516,8 @@ class Answers(Case):
         self.write(SOURCE, PAGE)
         listing = answers.listing(self.recipe)
         listing.parent.mkdir(parents=True, exist_ok=True)
-        listing.write_text('[[answer]]\nexercise = 1\nchanges = [{file = "a", old = "b", new = "c"}]\ncontains = ["x"]\n')
+        listing.write_text('[[answer]]\nexercise = 1\nchanges = [{file = "a", old = "b", new = "c"}]\n'
+                           'contains = ["x"]\n')
         program, = answers.programs(self.recipe, self.build)
         program.parent.mkdir(parents=True, exist_ok=True)
         program.unlink(missing_ok=True)
