@@ -36,10 +36,14 @@ inline const void* counter = nullptr;  // this rank's own number, as far as it i
 inline std::list<Coming> coming;
 inline long added = 0, epoch = 0, got_in = -1, got_after = 0;
 inline int got = 0;
-inline bool exclusive = false, reads = false;
+inline bool exclusive = false, reads = false, apart = false;
+inline int meetings = 0;  // calls, since the first value was set, in which a rank may wait for another one
 
 /// To be called where the program sets its number in the window to its first value.
-inline void starts(const void* number) { counter = number; }
+inline void starts(const void* number) {
+  counter = number;
+  meetings = 0;
+}
 
 inline bool is_counters(MPI_Win window) {
   int found = 0;
@@ -86,6 +90,7 @@ inline void stores(int number) {
     std::memcpy(&got, counter, sizeof got);
     got_after = shared->changes;
   } else if (!exclusive || got_in != epoch) {
+    apart = true;
     for (int i = 0; i < 1200 && shared->readers < 2; ++i) usleep(1000);
   }
   expect(shared->changes++ == got_after, "Between a rank's get and its put another rank has changed the counter.");
@@ -108,8 +113,11 @@ inline int* arrives(void* to, bool only_reads) {
   return &coming.back().number;
 }
 
-/// To be called before the program looks at the result.
+/// To be called before the program looks at the result: behind two calls of MPI_Barrier, one of them after the start.
 inline void expect_one_added() {
+  expect(!apart || meetings > 2,
+         "A rank gets the counter under one lock and puts it under another, and waits for no other "
+         "rank: it may have changed.");
   expect(added != 0, "A rank does not add to the counter by one-sided communication.");
   expect(added == 1, "A rank adds " + std::to_string(added) + " to the counter, and it shall add 1.");
 }
@@ -168,10 +176,25 @@ extern "C" inline int MPI_Win_fence(int assert, MPI_Win window) {
   if (judge::is_counters(window)) {
     judge::complete();
     ++judge::epoch;
+    ++judge::meetings;
     judge::exclusive = false;
   }
   return error;
 }
+
+#define JUDGE_MEETS(name, parameters, arguments) \
+  extern "C" inline int MPI_##name parameters {  \
+    ++judge::meetings;                           \
+    return PMPI_##name arguments;                \
+  }
+JUDGE_MEETS(Barrier, (MPI_Comm comm), (comm))
+JUDGE_MEETS(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm))
+JUDGE_MEETS(Send, (const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm),
+            (data, count, type, rank, tag, comm))
+JUDGE_MEETS(Ssend, (const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm),
+            (data, count, type, rank, tag, comm))
+JUDGE_MEETS(Recv, (void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Status* status),
+            (data, count, type, rank, tag, comm, status))
 
 // These complete what a call with a request has begun, such as MPI_Rget.
 extern "C" inline int MPI_Wait(MPI_Request* request, MPI_Status* status) {
