@@ -186,11 +186,12 @@ def ending(code):
 
 def readable(pattern):
     """A regular expression of an expected line as a reader would write it."""
-    text = re.sub(r"\(\?[!=][^()]*\)|\(\?[!=][^()]*\([^()]*\)[^()]*\)", "", pattern)  # what must not follow
+    beside = r"\(\?<?[!=][^()]*\)|\(\?<?[!=][^()]*\([^()]*\)[^()]*\)"  # what must not stand before it, or follow
+    text = re.sub(r"\\[1-9]", "<the same>", re.sub(beside, "", pattern))
     text = re.sub(r"\\d\{(\d+),(\d+)\}", r"<number of \1 to \2 digits>", text)
     text = re.sub(r"(?:\.|\\S)\{(\d+),(\d+)\}", r"<text of \1 to \2 characters>", text)
     for old, new in ((r"(?:\\d)+[+*]|(?:\[0-9.,]+\]|\[\\d.,]+\])[+*]", "<number>"), (r"\\d", "<digit>"),
-                     (r"\\w\+|\\S\+", "<word>"), (r"\.[*+]", "<any text>"), (r"\[a-z ]+\][+*]", "<words>"),
+                     (r"\\w\+|\\S\+", "<word>"), (r"\.[*+]\??", "<any text>"), (r"\[a-z ]+\][+*]", "<words>"),
                      (r"\\s[*+]?", " "),
                      (r"\(\?:", "("), (r"\\(.)", r"\1")):
         text = re.sub(old, new, text)
