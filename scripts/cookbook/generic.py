@@ -18,12 +18,10 @@ import cookbook
 from cookbook import answers, process, skips
 from cookbook.command import Parser
 from cookbook.page import check_faults, page_faults, pattern_of, transcripts, translated
-from cookbook.recipe import PROGRAMS, find, head_field, of_today, read, recipes
+from cookbook.recipe import ANSWERS_SHARE, LINES_SHARE, PROGRAMS, find, head_field, of_today, read, recipes
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
-# Of the recipes, one in so many has its compile lines tried on a day, and its answers: to compile takes long.
-LINES_SHARE, ANSWERS_SHARE = 32, 8
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"

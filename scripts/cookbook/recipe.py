@@ -126,6 +126,10 @@ def recipes():
         return read(file)
 
 
+# Of the recipes, one in so many has its compile lines tried on a day, and its answers: to compile takes long.
+LINES_SHARE, ANSWERS_SHARE = 32, 8
+
+
 def of_today(name, share):
     """Whether today a recipe is among those, one in `share`, for which something is done that takes long."""
     return (datetime.date.today().toordinal() + zlib.crc32(name.encode())) % share == 0

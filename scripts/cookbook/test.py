@@ -15,7 +15,7 @@ import cookbook
 from cookbook import process, recipe, setup
 from cookbook.build import Build
 from cookbook.command import Parser, hint
-from cookbook.generic import ANSWERS_SHARE, LINES_SHARE
+from cookbook.recipe import ANSWERS_SHARE, LINES_SHARE
 
 
 def parser():

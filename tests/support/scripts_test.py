@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -371,6 +372,16 @@ class Bench(Case):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             bench.print_tables([record])
         self.assertRegex(out.getvalue(), r"ours +4 GB/s +\[3 to 5\] +1\.25 vs tbb\n")
+
+
+class Environment(unittest.TestCase):
+    def test_scripts_test_passes_on_no_setting_of_the_generic_tests(self):
+        """COOKBOOK_ROUNDS, for one, would let a C++ test measure once instead of so many times."""
+        code = "import os; before = dict(os.environ); import cookbook.test; " \
+               "print(sorted(name for name in os.environ if os.environ[name] != before.get(name)))"
+        done = subprocess.run([sys.executable, "-c", code], cwd=SCRIPTS, text=True, stdout=subprocess.PIPE, check=True,
+                              env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(done.stdout, "['EVENT_NOEPOLL']\n")
 
 
 if __name__ == "__main__":
