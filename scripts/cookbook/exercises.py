@@ -12,7 +12,6 @@ written. exercise.toml in the recipe's folder has a table each:
                                        # others may stand between them. The learner's file marks them by "// stays".
                                        # What the known solution executes of it must be executed, and calls that print
                                        # an expected line stay as well
-    may_skip = ["ready.wait(lock"]     # those of keep that a right repair need not execute: `again` sees what matters
     refuse = {"regular expression" = "why"}  # what a repair must not be, looked for in the program without white space;
                                        # for what can be seen from outside only by text: prefer `again`
     threads = 3                        # that must exist at the same time in one process, main included; a thread
@@ -113,7 +112,6 @@ class Exercise:
     hints: list
     prints: list = dataclasses.field(default_factory=list)
     keep: list = dataclasses.field(default_factory=list)
-    may_skip: list = dataclasses.field(default_factory=list)
     refuse: dict = dataclasses.field(default_factory=dict)
     threads: int = 1
     processes: int = 0

@@ -690,8 +690,7 @@ def check_lines(exercise, job, expected):
     for (number, part), (times, taken) in found.items():
         usual, usually_taken = expected.get((number, part), (0, []))
         statement = exercises.statements(exercise.kept()[number])[part].strip()
-        if usual and exercise.kept()[number] not in exercise.may_skip and (
-                times == 0 or times is None and "(" in exercise.kept()[number]):
+        if usual and (times == 0 or times is None and "(" in exercise.kept()[number]):
             raise Refused("This belongs to the program's work or to its own checks. It still stands there, but it is "
                           "not executed:", exercise.kept()[number])
         # if (what is wrong) verdict = true;
