@@ -84,12 +84,12 @@ def changed_programs(answers):
     return [number for number, answer in enumerate(answers, 1) if answer.get("changes") and "refused" not in answer]
 
 
-def program_file(recipe, build, number):
-    return build / "bin" / "answers" / f"{recipe.name}_answer_{number}"
+def changed_program(recipe, number):
+    return f"answers/{recipe.name}_answer_{number}"
 
 
 def programs(recipe, build):
-    return [program_file(recipe, build, number) for number in changed_programs(read(listing(recipe)))]
+    return [build / "bin" / changed_program(recipe, number) for number in changed_programs(read(listing(recipe)))]
 
 
 def answers_faults(recipe, build):
@@ -108,7 +108,7 @@ def answer_fault(recipe, build, number, answer):
     """What the changed program does that the answer does not say, or None."""
     program = program_of(recipe.folder, answer)
     if answer.get("changes"):
-        program = f"answers/{recipe.name}_answer_{number}"
+        program = changed_program(recipe, number)
     command = recipe.command(build, program, shlex.split(answer.get("run", "")))
     hangs, fault = answer.get("hangs", False), None
     for _ in range(answer.get("tries", 1)):
