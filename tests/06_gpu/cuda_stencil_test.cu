@@ -88,6 +88,7 @@ TEST(cuda_stencil, every_way_is_right_at_every_side) {
 }
 
 TEST(cuda_stencil, the_bench_is_right_where_strips_and_tiles_do_not_fit) {
+  if (cuda_test::left_out("cuda_stencil_bench")) GTEST_SKIP() << "not built: there is no GPU";
   for (const std::string side : {"64", "128", "192", "320", "1088"}) {
     const auto result = run("cuda_stencil_bench", {"--side", side}, {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

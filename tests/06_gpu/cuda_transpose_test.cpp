@@ -38,6 +38,7 @@ TEST(cuda_transpose, every_kernel_is_right_at_every_side) {
 }
 
 TEST(cuda_transpose, the_bench_is_right_for_several_tiles) {
+  if (cuda_test::left_out("cuda_transpose_bench")) GTEST_SKIP() << "not built: there is no GPU";
   // With one tile, as in the bench's own test, it does not matter where a tile goes.
   const auto result = run("cuda_transpose_bench", {"--tiles", "3"},
                           {.environment = {{"COOKBOOK_GUARD", "1"}, {"COOKBOOK_ROUNDS", "1"}}});

@@ -62,6 +62,7 @@ TEST(cuda_vector_add_timing, the_kernel_is_faster_than_the_loop_and_than_the_cop
 }
 
 TEST(cuda_vector_add, four_per_thread_and_the_library_are_right_at_every_remainder) {
+  if (cuda_test::left_out("cuda_vector_add_bench")) GTEST_SKIP() << "not built: there is no GPU";
   for (const std::string count : {"1", "3", "4", "5", "3071", "3072", "3073", "1000002", "1000003"}) {
     const auto result = run("cuda_vector_add_bench", {"--count", count}, {.environment = {{"COOKBOOK_ROUNDS", "1"}}});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
@@ -73,6 +74,7 @@ TEST(cuda_vector_add, four_per_thread_and_the_library_are_right_at_every_remaind
 }
 
 TEST(cuda_vector_add, a_refused_call_names_itself_the_error_and_the_line) {
+  if (cuda_test::left_out("cuda_vector_add_bench")) GTEST_SKIP() << "not built: there is no GPU";
   // Three arrays of 256 GiB.
   const auto result = run("cuda_vector_add_bench", {"--count", "68719476736"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
