@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "support/run.hpp"
@@ -173,6 +174,7 @@ TEST(thread_class_object, an_exception_that_is_kept_reaches_the_owner_and_leaves
 class OwnThread final {
  public:
   explicit OwnThread(int& seen) : seen_(seen), thread_([this] { run(); }) {}
+  OwnThread(OwnThread&&) = delete;  // the thread would go on with the old object
 
  private:
   void run() { seen_ = number_; }
@@ -181,6 +183,18 @@ class OwnThread final {
   int number_ = 7;
   std::jthread thread_;
 };
+
+/// A class with a thread, whose move operations nobody has deleted.
+struct MovedThread {
+  int number = 7;
+  std::jthread thread;
+};
+
+TEST(thread_class_object, a_class_with_a_thread_cannot_be_copied_and_can_be_moved_unless_that_is_deleted) {
+  EXPECT_FALSE(std::is_copy_constructible_v<MovedThread>);
+  EXPECT_TRUE(std::is_move_constructible_v<MovedThread>);
+  EXPECT_FALSE(std::is_move_constructible_v<OwnThread>);
+}
 
 TEST(thread_class_object, a_final_class_whose_last_member_is_the_thread_is_safe) {
   for (int round = 0; round < 500; ++round) {

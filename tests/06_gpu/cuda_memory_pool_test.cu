@@ -31,7 +31,7 @@ TEST(cuda_memory_pool, every_way_is_right_at_every_size) {
       if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
       EXPECT_EQ(result.exit_code, 0) << result.text();
       EXPECT_EQ(result.lines_with(" +[0-9.]+ us +[0-9]+ MiB$").size(), 6U) << result.text();
-      EXPECT_TRUE(result.has_line("ok    ways with a wrong sum: 0")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    times with a wrong sum: 0")) << result.text();
       EXPECT_TRUE(result.has_line("ok    a block is used again within its stream: yes")) << result.text();
     }
   }
@@ -40,7 +40,7 @@ TEST(cuda_memory_pool, every_way_is_right_at_every_size) {
 TEST(cuda_memory_pool, a_wrong_sum_is_noticed_in_each_of_five_times) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
   const auto result = cuda_test::run_without_device("cuda_memory_pool", {"--count", "1000", "--steps", "3"}).result;
-  EXPECT_TRUE(result.has_line("FAIL  ways with a wrong sum: 30, expected 0")) << result.text();  // no kernel is run
+  EXPECT_TRUE(result.has_line("FAIL  times with a wrong sum: 30, expected 0")) << result.text();  // no kernel is run
 }
 
 TEST(cuda_memory_pool, the_pool_keeps_memory_only_if_it_is_told_to) {
@@ -56,7 +56,7 @@ TEST(cuda_memory_pool, a_block_goes_to_another_stream_when_that_waits) {
   const auto result = test_support::run("cuda_memory_pool");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   EXPECT_EQ(result.captures("^  in .*: +(.*)$"),
-            (std::vector<std::string>{"the block again", "another block", "the block again"}))
+            (std::vector<std::string>{"the same memory", "other memory", "the same memory"}))
       << result.text();
 }
 

@@ -32,10 +32,10 @@ class Timer {
  private:
   /// Returns true when a period is over, and false as soon as a stop is requested.
   bool wait_a_period(std::stop_token stop) {
-    std::condition_variable_any never_notified;  // only this kind of condition variable takes a stop token
-    std::mutex mutex;                            // it asks for a lock, which nobody else uses here
+    std::condition_variable_any stop_or_timeout;  // only this kind of condition variable takes a stop token
+    std::mutex mutex;                             // it asks for a lock, which nobody else uses here
     std::unique_lock lock(mutex);
-    never_notified.wait_for(lock, stop, period_, [] { return false; });
+    stop_or_timeout.wait_for(lock, stop, period_, [] { return false; });
     return !stop.stop_requested();
   }
 

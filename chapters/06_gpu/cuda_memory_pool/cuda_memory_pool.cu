@@ -2,8 +2,8 @@
 //
 // Each step of a job needs an array on the device for a moment. The program does the same steps with one array that it
 // keeps, with cudaMalloc and cudaFree, and with cudaMallocAsync and cudaFreeAsync, which take the array from a pool and
-// give it back in the order of a stream. It prints what a step takes, and how much memory the pool keeps. At the end it
-// shows which of two streams gets a block back that was freed in one of them.
+// give it back in the order of a stream. It prints what a step takes, and how much memory the pool has after the last
+// wait. At the end it shows which of two streams gets the memory of a block that was freed in one of them.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_pool/cuda_memory_pool.cu common/cookbook/*.cpp -lfmt -o cuda_memory_pool
 // Run:     cuda_memory_pool [--count N] [--steps N]
@@ -62,7 +62,7 @@ void with_pool(Job& job) {
   CUDA_CHECK(cudaFreeAsync(squares, job.stream));
 }
 
-/// The fastest of five times for `steps` steps, printed per step. Returns how many numbers of the sum are wrong.
+/// The fastest of five times for `steps` steps, printed per step. Returns in how many of the five the sum was wrong.
 int run(const char* way, Job& job, int steps, bool waits, void (*step)(Job&)) {
   std::vector<unsigned> expected = job.in.to_host();
   for (unsigned& number : expected) number *= number * steps;
@@ -84,7 +84,7 @@ int run(const char* way, Job& job, int steps, bool waits, void (*step)(Job&)) {
   return wrong;
 }
 
-/// Which block does a stream get, when another one of the same size was freed in `first`, whose kernel still runs?
+/// Which memory does a stream get, when a block of the same size was freed in `first`, whose kernel still runs?
 bool show_reuse() {
   constexpr std::size_t bytes = 64 << 20;
   Stream first, second;
@@ -102,8 +102,8 @@ bool show_reuse() {
   CUDA_CHECK(cudaStreamWaitEvent(second, freed_in_first));
   CUDA_CHECK(cudaMallocAsync(&after, bytes, second));
 
-  const auto text = [&](const char* block) { return block == freed ? "the block again" : "another block"; };
-  cookbook::println("a block is freed behind a kernel that runs; the next one is");
+  const auto text = [&](const char* block) { return block == freed ? "the same memory" : "other memory"; };
+  cookbook::println("a block is freed while a kernel before it still runs; the next allocation gets");
   cookbook::println("  in the same stream:                          {}", text(same));
   cookbook::println("  in a second stream:                          {}", text(other));
   cookbook::println("  in the second, which now waits for the first: {}", text(after));
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
 
   cookbook::println("{:<54}{:>11}  {:>8}", "", "per step", "in pool");
   int wrong = run("one array, kept", job, steps, false, with_one_array);
-  wrong += run("cudaMalloc, cudaFree", job, steps, false, with_malloc);
+  wrong += run("cudaMalloc, cudaFree, which waits", job, steps, false, with_malloc);
   wrong += run("cudaMallocAsync, cudaFreeAsync", job, steps, false, with_pool);
   wrong += run("  the host waits after each step", job, steps, true, with_pool);
   keep_in_pool(UINT64_MAX);
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   wrong += run("one array, kept; the host waits after each step", job, steps, true, with_one_array);
 
   cookbook::Checks checks;
-  checks.equal("ways with a wrong sum", wrong, 0);
+  checks.equal("times with a wrong sum", wrong, 0);
   checks.that("a block is used again within its stream", show_reuse());
   return checks.exit_code();
 }

@@ -6,7 +6,7 @@
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_pool/cuda_memory_pool_other_stream.cu common/cookbook/*.cpp -lfmt -o cuda_memory_pool_other_stream
 // Run:     cuda_memory_pool_other_stream
-// Symptom: exit 1, prints "the second stream read 2 in 256 places, where 1 was written for it"
+// Symptom: exit 1, prints "256 of 256 numbers that the second stream read were 2; it was to read 1"
 
 #include <algorithm>
 #include <vector>
@@ -49,6 +49,6 @@ int main() {
   CUDA_CHECK(cudaDeviceSynchronize());
   const std::vector<int> read = result.to_host();
   const auto wrong = std::count(read.begin(), read.end(), 2);
-  cookbook::println("the second stream read 2 in {} places, where 1 was written for it", wrong);
+  cookbook::println("{} of {} numbers that the second stream read were 2; it was to read 1", wrong, count);
   return wrong == 0 ? 0 : 1;
 }

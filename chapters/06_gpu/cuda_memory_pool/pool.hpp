@@ -21,8 +21,8 @@ inline std::uint64_t reserved_by_pool() {
   return bytes;
 }
 
-/// The release threshold: when the host waits for the device, the pool gives back what it holds beyond so many bytes.
-/// It is 0 at first.
+/// The release threshold: when the host waits for the device, the pool tries to give back what nobody uses, until it
+/// holds no more than so many bytes. It is 0 at first.
 inline void keep_in_pool(std::uint64_t bytes) {
   CUDA_CHECK(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &bytes));
 }
