@@ -47,6 +47,23 @@ extern "C" int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   return result;
 }
 
+/// A new window is not always zero.
+extern "C" int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm ranks, void* memory,
+                                MPI_Win* window) {
+  const int result = PMPI_Win_allocate(bytes, unit, info, ranks, memory, window);
+  **static_cast<long**>(memory) = 3;
+  return result;
+}
+
+/// Whether this rank comes late from opening the window.
+bool late_from_opening = false;
+
+extern "C" int MPI_Win_lock_all(int assertions, MPI_Win window) {
+  const int result = PMPI_Win_lock_all(assertions, window);
+  if (late_from_opening) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  return result;
+}
+
 /// The ranks whose operations this rank has waited for.
 std::vector<int> flushed;
 
@@ -118,9 +135,17 @@ TEST(monte_carlo_pi_distributed_map, waits_at_rank_0_for_each_number) {
   EXPECT_EQ(flushed, std::vector<int>(6, 0)) << "five tasks, and one number too many";
 }
 
-/// The columns of the table that depend on the random points alone.
+// Rank 0 stores the first number, here late: until then nobody may take one.
+TEST(monte_carlo_pi_first_number, no_rank_takes_a_task_before_it_is_stored) {
+  if (again_as_ranks(2, "monte_carlo_pi_test")) return;
+  const mpi::Environment world;
+  late_from_opening = world.rank() == 0;
+  EXPECT_EQ(distributed_map(world, 5, [](long task) { return task + 1; }), (std::vector<long>{1, 2, 3, 4, 5}));
+}
+
+/// The columns of the table that depend on the random points alone, and the sizes.
 std::vector<std::string> estimates(const test_support::Result& result) {
-  return result.captures("^ *(\\d+ +\\d\\.\\d{6} +\\d\\.\\d{6}) ");
+  return result.captures("^ *(\\d+ +\\d+ +\\d\\.\\d{6} +\\d\\.\\d{6}) ");
 }
 
 TEST(monte_carlo_pi, the_estimate_is_the_same_for_any_number_of_ranks) {
@@ -128,6 +153,8 @@ TEST(monte_carlo_pi, the_estimate_is_the_same_for_any_number_of_ranks) {
   const auto alone = run_ranks(1, "monte_carlo_pi", few);
   ASSERT_EQ(alone.exit_code, 0) << alone.text();
   ASSERT_EQ(estimates(alone).size(), 3U) << alone.text();
+  EXPECT_EQ(alone.captures("^ *(\\d+) +\\d+ +\\d\\.\\d{6} "), (std::vector<std::string>{"7", "777", "77700"}));
+  EXPECT_EQ(alone.captures("^ *\\d+ +(\\d+) +\\d\\.\\d{6} "), (std::vector<std::string>{"2107", "233877", "23387700"}));
   for (const int ranks : {2, 3, 5}) {
     const auto several = run_ranks(ranks, "monte_carlo_pi", few);
     EXPECT_EQ(several.exit_code, 0) << several.text();
@@ -139,8 +166,8 @@ TEST(monte_carlo_pi, the_estimate_gets_better_with_the_number_of_points) {
   for (const auto& [size, limit] : {std::pair{"1000", 0.0066}, {"2000", 0.0033}, {"3000", 0.0022}}) {
     const auto result = run_ranks(2, "monte_carlo_pi", {"--tasks", size, "--points", size});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto pi = result.captures("^ *\\d+ +(\\d\\.\\d{6}) ");
-    const auto off = result.captures("^ *\\d+ +\\d\\.\\d{6} +(\\d\\.\\d{6}) ");
+    const auto pi = result.captures("^ *\\d+ +\\d+ +(\\d\\.\\d{6}) ");
+    const auto off = result.captures("^ *\\d+ +\\d+ +\\d\\.\\d{6} +(\\d\\.\\d{6}) ");
     ASSERT_EQ(pi.size(), 2U) << result.text();
     EXPECT_NEAR(std::stod(pi[1]), 3.141592653589793, limit);
     const auto errors = result.captures("in standard errors: (-?[\\d.]+)");

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   int sizes = 0, same = 0;
   double error = 0, standard_error = 0;
   if (world.rank() == 0) {
-    cookbook::println("{} tasks, points in all{:>12}{:>12}{:>14}{:>12}{:>16}", tasks, "pi", "off by", "one process",
+    cookbook::println("points per task{:>17}{:>12}{:>12}{:>14}{:>12}{:>16}", "in all", "pi", "off by", "one process",
                       fmt::format("{} ranks", world.size()), "speed-up");
   }
   for (const long size : {points / 10'000, points / 100, points}) {
@@ -81,13 +81,13 @@ int main(int argc, char** argv) {
     const double pi = 4 * static_cast<double>(std::accumulate(shared_out.begin(), shared_out.end(), 0L)) / drawn;
     error = pi - std::numbers::pi;
     standard_error = std::sqrt(std::numbers::pi * (4 - std::numbers::pi) / drawn);
-    cookbook::println("{:26.0f}{:12.6f}{:12.6f}{:11.2f} ms{:9.2f} ms{:14.2f} x", drawn, pi, std::abs(error), 1e3 * one,
-                      1e3 * all, one / all);
+    cookbook::println("{:15}{:17.0f}{:12.6f}{:12.6f}{:11.2f} ms{:9.2f} ms{:14.2f} x", size, drawn, pi, std::abs(error),
+                      1e3 * one, 1e3 * all, one / all);
   }
   cookbook::Checks checks;
   if (world.rank() == 0) {
-    checks.equal("sizes for which each task's hits are those that one process counts", same, sizes);
-    checks.within("the last error in standard errors", std::round(100 * error / standard_error) / 100, -4, 4);
+    checks.equal("rows in which each task has as many hits as one process counts", same, sizes);
+    checks.within("error of the last row, in standard errors", std::round(100 * error / standard_error) / 100, -4, 4);
   }
   return world.exit_code(checks);
 }

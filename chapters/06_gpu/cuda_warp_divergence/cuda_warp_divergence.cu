@@ -1,8 +1,9 @@
 // Warp divergence
 //
-// A GPU runs threads in groups of 32, called warps. The threads of a warp take each instruction together. If an `if`
-// sends them different ways, the warp takes these ways one after another. Here 1024 threads go 1, 2, 4 ... 32 ways of
-// equal length, and the device counts its clock cycles: first with all ways in every warp, then with one way per warp.
+// A GPU runs threads in groups of 32, called warps. The threads of a warp normally take each instruction together. If
+// an `if` sends them different ways, the warp takes these ways one after another. Here 1024 threads go 1, 2, 4 ... 32
+// ways of equal length, and the device counts its clock cycles: first with all ways in every warp, then with one way
+// per warp.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
 // Run:     cuda_warp_divergence [--steps N]
@@ -91,11 +92,12 @@ int main(int argc, char** argv) {
 
   int wrong = 0;
   const auto unsplit = static_cast<double>(measure(1, false, steps).cycles);
-  cookbook::println("ways   within each warp   by whole warps");
+  cookbook::println("clock cycles, divided by those of one way");
+  cookbook::println("ways   all in each warp   one in each warp");
   for (int ways = 1; ways <= warp_size; ways *= 2) {
     const Measured neighbours = measure(ways, false, steps), warps = measure(ways, true, steps);
     wrong += neighbours.wrong + warps.wrong;
-    cookbook::println("{:4} {:15.2f} x {:14.2f} x", ways, neighbours.cycles / unsplit, warps.cycles / unsplit);
+    cookbook::println("{:4} {:16.2f} x {:16.2f} x", ways, neighbours.cycles / unsplit, warps.cycles / unsplit);
   }
 
   gpu::DeviceArray<int> in_place(1);
