@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -112,6 +113,23 @@ TEST(spawn_process_children, one_that_has_ended_is_a_zombie_until_its_join) {
   EXPECT_EQ(test_support::state_of(child), 'Z');
   EXPECT_EQ(cookbook::exit_code_of(child), 0);
   EXPECT_EQ(test_support::state_of(child), 0);
+}
+
+TEST(spawn_process_children, a_forked_one_that_counts_more_than_its_own_call_ends_with_exit_code_1) {
+  const int before = calls++;
+  EXPECT_EQ(cookbook::exit_code_of(start_by_fork(9)), 1);
+  calls = before;
+}
+
+TEST(spawn_process_children, a_forked_one_does_not_write_what_waits_in_its_parents_buffers) {
+  const test_support::TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path / "text";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs("once", file);
+  EXPECT_EQ(cookbook::exit_code_of(start_by_fork(9)), 0);
+  std::fclose(file);
+  EXPECT_EQ(test_support::text_of(path), "once");
 }
 
 int global = 41;

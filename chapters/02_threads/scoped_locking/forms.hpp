@@ -9,7 +9,8 @@ struct Total {
   int value = 0;
 };
 
-// Each form adds the number in a text; an empty text adds nothing. std::stoi throws if the text is no number.
+// Each form adds the number in a text; an empty text adds nothing. std::stoi throws if the text begins with no number,
+// or with one too large for an int.
 
 /// Naive: `return` and an exception pass over unlock(), and the lock stays taken.
 inline void naive(Total& total, const std::string& text) {

@@ -2,7 +2,7 @@
 //
 // A lock has to be released on every way out of a block: at its end, at a return, at an exception. unlock() at the end
 // of the block misses two of the three. A try block does it right, at some length. A scoped lock does it in its
-// destructor, which runs on every way out. The program leaves a block in each way with each of these forms, and asks
+// destructor, which runs on each of them. The program leaves a block in each way with each of these forms, and asks
 // whether the lock is free afterwards.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/scoped_locking/scoped_locking.cpp common/cookbook/*.cpp -lfmt -pthread -o scoped_locking
@@ -21,7 +21,8 @@
 
 namespace {
 
-/// Whether another thread can take the lock now. (The one that holds a std::mutex must not even try.)
+/// Whether another thread gets the lock now. (The one that holds a std::mutex must not even try. C++ allows try_lock()
+/// to fail on a free mutex; glibc's does not.)
 bool is_free(std::mutex& mutex) {
   bool could_take = false;
   std::jthread([&] {

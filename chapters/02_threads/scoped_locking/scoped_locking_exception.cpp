@@ -1,7 +1,8 @@
 // Pitfall: an exception passes over unlock()
 //
-// The first thread takes the lock, and its work throws before unlock(). The exception is caught further out, so that
-// the thread ends properly, but it never released the lock. The other threads wait for ever.
+// The first thread takes the lock, and its work throws before unlock(). The exception is caught further out, so the
+// thread does not end the program. But it ends as the owner of the lock, which C++ does not define. With glibc the
+// other threads wait for ever.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/scoped_locking/scoped_locking_exception.cpp -pthread -o scoped_locking_exception
 // Run:     scoped_locking_exception, then Ctrl-C
@@ -20,7 +21,7 @@ int total = 0;
 
 void add(const std::string& text) {
   mutex.lock();
-  total += std::stoi(text);  // throws std::invalid_argument if the text is no number
+  total += std::stoi(text);  // throws if the text begins with no number, or with one too large
   mutex.unlock();
 }
 
