@@ -2,6 +2,8 @@
 
 #include "04_async/thread_pool/thread_pool.hpp"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +14,19 @@
 
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
+
+// A sanitizer has a pthread_mutex_lock of its own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_LOCKS 1
+
+static thread_local long locks_taken = 0;  // of std::mutex, by this thread
+
+extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static const auto real = reinterpret_cast<decltype(&pthread_mutex_lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  ++locks_taken;
+  return real(mutex);
+}
+#endif
 
 namespace {
 
@@ -92,6 +107,18 @@ TEST(thread_pool_class, the_destructor_waits_for_tasks_and_for_tasks_that_these_
 TEST(thread_pool_class, the_destructor_ends_workers_that_sleep) {
   pools::the_destructor_ends_workers_that_sleep<ThreadPool>();
 }
+
+#ifdef COUNTS_LOCKS
+// Without the lock, a worker that has just seen that the pool is not closed, and does not wait yet, would miss the
+// wake-up. That happens too seldom to wait for, so what is looked at is the lock itself.
+TEST(thread_pool_class, the_destructor_takes_the_lock_to_close_the_pool) {
+  auto pool = std::make_unique<ThreadPool>(1);
+  sleeping_workers(*pool, 1);
+  const long before = locks_taken;
+  pool.reset();
+  EXPECT_GT(locks_taken, before);
+}
+#endif
 
 TEST(thread_pool_class, tasks_may_come_from_many_threads) { pools::tasks_may_come_from_many_threads<ThreadPool>(); }
 
