@@ -60,8 +60,9 @@ TEST(cuda_runtime_compilation, every_power_is_right_for_all_numbers) {
     const auto result = run("cuda_runtime_compilation", options);
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    wrong powers: 0"));
-    EXPECT_EQ(result.lines_with("^the numbers (as arguments|in the text) +[0-9.]+ ms$").size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    wrong powers among [1-9][0-9]* compared: 0$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^the numbers as arguments +[0-9.]+ ms$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^the numbers in the text +[0-9.]+ ms +[0-9.]+ x$").size(), 1U) << result.text();
   }
 }
 
@@ -69,15 +70,15 @@ TEST(cuda_runtime_compilation_timing, constants_in_the_text_make_it_faster) {
   const auto result = run("cuda_runtime_compilation");
   if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
   const auto arguments = result.captures("^the numbers as arguments +([0-9.]+) ms$");
-  const auto text = result.captures("^the numbers in the text +([0-9.]+) ms$");
+  const auto text = result.captures("^the numbers in the text +([0-9.]+) ms +[0-9.]+ x$");
   ASSERT_EQ(arguments.size(), 1U) << result.text();
   ASSERT_EQ(text.size(), 1U) << result.text();
-  EXPECT_LT(std::stod(text[0]), std::stod(arguments[0]));
+  EXPECT_LT(2 * std::stod(text[0]), std::stod(arguments[0])) << "or is one kernel measured twice?\n" << result.text();
 }
 
 TEST(cuda_runtime_compilation, takes_less_time_from_the_cache) {
   const auto result = run("cuda_runtime_compilation");
-  const auto compiling = result.captures("^compiled in ([0-9.]+) ms");
+  const auto compiling = result.captures("^the text with the numbers: compiled in ([0-9.]+) ms");
   const auto finding = result.captures("found in the cache in ([0-9.]+) ms$");
   ASSERT_EQ(compiling.size(), 1U) << result.text();
   ASSERT_EQ(finding.size(), 1U) << result.text();

@@ -222,8 +222,29 @@ TEST(find_contention_library, a_thread_has_lived_as_long_as_it_has_waited) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   const Row waiting = row_of(result, R"(\S*need_it_shortly)");
   EXPECT_EQ(waiting.calls, 4);
+  EXPECT_GT(waiting.percent, 25) << "the waits of one thread alone\n" << result.text();
   // Without the time that the waiters have waited, about 100 ms would be left, those of the holder.
   EXPECT_GE(sums_of(result)[0], waiting.waited) << result.text();
+}
+
+std::mutex another;
+
+TEST(find_contention_sick, the_second_of_two_locks_is_waited_for) {
+  std::latch held(1);
+  std::jthread holder([&] {
+    std::scoped_lock lock(another);
+    held.count_down();
+    std::this_thread::sleep_for(100ms);
+  });
+  held.wait();
+  std::scoped_lock both(shared, another);
+}
+
+TEST(find_contention_library, measures_the_wait_for_the_second_of_two_locks) {
+  SKIP_WITH_SANITIZER();
+  const auto result = profile_of_sick("the_second_of_two_locks_is_waited_for");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_GT(sums_of(result)[2], 10) << result.text();
 }
 
 [[gnu::noinline]] int lock_and_report(pthread_mutex_t& mutex) {

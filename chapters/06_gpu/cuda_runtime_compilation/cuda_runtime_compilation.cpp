@@ -4,7 +4,8 @@
 // x. Both numbers are known only when the program runs. It compiles the text twice with NVIDIA's run-time compiler
 // (NVRTC): once so that the kernel takes the two numbers as arguments, and once with the two numbers in the text. It
 // prints how long both kernels take, and how long compiling takes. A second request for the same text takes the code
-// from a cache. The program itself needs no CUDA compiler: this is plain C++.
+// from a cache. The program itself needs no CUDA compiler: this is plain C++, and nvcc is named below only because it
+// knows where CUDA's headers and libraries are.
 //
 // Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_runtime_compilation/cuda_runtime_compilation.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_runtime_compilation
 // Run:     cuda_runtime_compilation [--count N] [--exponent N] [--modulus N]
@@ -93,7 +94,31 @@ int main(int argc, char** argv) {
   const double compiling = first.seconds();
   const cookbook::Stopwatch second;
   const bool found = &cache.code(special_text, "power.cu", architecture) == &special_code && cache.size() == 2;
-  cookbook::println("compiled in {:.3f} ms, found in the cache in {:.3f} ms", compiling * 1e3, second.seconds() * 1e3);
+  const double finding = second.seconds();
+
+  int wrong = 0, compared = 0;
+  if (device_found) {
+    std::vector<unsigned> numbers(count);
+    for (unsigned i = 0; i < count; ++i) numbers[i] = 2 + i * 2654435761U;
+    const gpu::DeviceArray<unsigned> x(numbers);
+    gpu::DeviceArray<unsigned> result(count);
+    const auto milliseconds = [&](const std::string& code) {
+      const Kernel kernel(code, "power");
+      result.poison();
+      const double seconds = fastest([&] { kernel.launch(x.data(), result.data(), count, exponent, modulus); });
+      const std::vector<unsigned> powers = result.to_host();
+      for (unsigned i = 0; i < count; i += 1 + i / 1000, ++compared) {
+        wrong += powers[i] != power(numbers[i], exponent, modulus);
+      }
+      return seconds * 1e3;
+    };
+    const double general = milliseconds(general_code), special = milliseconds(special_code);
+    cookbook::println("x^{} modulo {}, for {} numbers x", exponent, modulus, count);
+    cookbook::println("the numbers as arguments    {:9.3f} ms", general);
+    cookbook::println("the numbers in the text     {:9.3f} ms  {:.1f} x", special, general / special);
+  }
+  cookbook::println("the text with the numbers: compiled in {:.3f} ms, found in the cache in {:.3f} ms",
+                    compiling * 1e3, finding * 1e3);
 
   cookbook::Checks checks;
   checks.that("the second request for the text got the code of the first", found);
@@ -107,22 +132,6 @@ int main(int argc, char** argv) {
   checks.equal("message about a mistake", message.substr(0, message.find('\n')),
                R"(power.cu(10): error: identifier "resul" is undefined)");
   if (!device_found) return gpu::without_device(checks);
-
-  std::vector<unsigned> numbers(count);
-  for (unsigned i = 0; i < count; ++i) numbers[i] = 2 + i * 2654435761U;
-  const gpu::DeviceArray<unsigned> x(numbers);
-  gpu::DeviceArray<unsigned> result(count);
-  int wrong = 0;
-  const auto run = [&](const char* what, const std::string& code) {
-    const Kernel kernel(code, "power");
-    result.poison();
-    const double seconds = fastest([&] { kernel.launch(x.data(), result.data(), count, exponent, modulus); });
-    cookbook::println("{:<28}{:9.3f} ms", what, seconds * 1e3);
-    const std::vector<unsigned> powers = result.to_host();
-    for (unsigned i = 0; i < count; i += 1 + i / 1000) wrong += powers[i] != power(numbers[i], exponent, modulus);
-  };
-  run("the numbers as arguments", general_code);
-  run("the numbers in the text", special_code);
-  checks.equal("wrong powers", wrong, 0);
+  checks.equal(fmt::format("wrong powers among {} compared", compared), wrong, 0);
   return checks.exit_code();
 }

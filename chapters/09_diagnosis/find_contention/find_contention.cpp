@@ -97,10 +97,10 @@ int main(int argc, char** argv) {
 
   const Shop alone(1, 1), together(8, 1), split(8, 64);
   cookbook::println("1 thread, 1 lock     {:4.0f} ms", alone.milliseconds);
-  cookbook::println("8 threads, 1 lock    {:4.0f} ms  {:.1f} x", together.milliseconds,
+  cookbook::println("8 threads, 1 lock    {:4.0f} ms  {:.2f} x", together.milliseconds,
                     alone.milliseconds / together.milliseconds);
   for (const std::string& line : together.report) cookbook::println("    {}", line);
-  cookbook::println("8 threads, 64 locks  {:4.0f} ms  {:.1f} x", split.milliseconds,
+  cookbook::println("8 threads, 64 locks  {:4.0f} ms  {:.2f} x", split.milliseconds,
                     alone.milliseconds / split.milliseconds);
   const std::string prices = about("price", split.report), events = about("count", split.report);
   for (const std::string& line : {split.report.front(), prices, events, split.report.back()}) {
