@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
@@ -132,6 +133,30 @@ TEST_F(cuda_graph_graph, work_that_throws_leaves_no_stream_recording) {
   expect_not_recording();
 }
 
+TEST_F(cuda_graph_graph, while_it_is_recorded_its_thread_can_neither_wait_nor_allocate_but_another_can) {
+  const auto result_of = [&](auto call) {
+    cudaError_t result = cudaSuccess;
+    const auto throws = [&] {
+      result = call();
+      throw std::runtime_error("the recording is lost");
+    };
+    EXPECT_THROW(Graph(stream, throws), std::runtime_error);
+    cudaGetLastError();
+    return result;
+  };
+  char* memory = nullptr;
+  EXPECT_EQ(result_of([&] { return cudaStreamSynchronize(stream); }), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(result_of([&] { return cudaMalloc(&memory, 1); }), cudaErrorStreamCaptureUnsupported);
+
+  const Graph recorded(stream, [&] {
+    set(device, 1, 1);
+    std::thread([&] { EXPECT_EQ(cudaMalloc(&memory, 1), cudaSuccess); }).join();
+    set(device, 2, 1);
+  });
+  EXPECT_EQ(recorded.operations(), 2U);
+  CUDA_CHECK(cudaFree(memory));
+}
+
 TEST(cuda_graph, is_clean_under_compute_sanitizer) {
   cuda_test::expect_clean("cuda_graph", {{"--count", "257", "--kernels", "9"}, {"--count", "256", "--kernels", "9"}});
 }
@@ -141,14 +166,17 @@ TEST(cuda_graph, the_bench_is_clean_under_compute_sanitizer) {
                           {{"--count", "257", "--kernels", "9"}, {"--count", "256", "--kernels", "9"}});
 }
 
-TEST(cuda_graph_timing, a_graph_is_faster_than_launches_one_by_one) {
+TEST(cuda_graph_timing, a_graph_is_faster_than_launches_one_by_one_and_keeps_the_host_for_a_moment_only) {
   const auto result = run("cuda_graph");
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   const auto one_by_one = result.captures("^kernels one by one: ([0-9]+) us"),
-             graph = result.captures("^second launch of the graph: ([0-9]+) us");
+             graph = result.captures("^second launch of the graph: ([0-9]+) us"),
+             call = result.captures("^second launch of the graph: .*, ([0-9]+) us of them in the host's calls$");
   ASSERT_EQ(one_by_one.size(), 1U) << result.text();
   ASSERT_EQ(graph.size(), 1U) << result.text();
+  ASSERT_EQ(call.size(), 1U) << result.text();
   EXPECT_LT(std::stod(graph[0]), 0.7 * std::stod(one_by_one[0])) << result.text();
+  EXPECT_LT(std::stod(call[0]), 0.25 * std::stod(graph[0])) << result.text();
 }
 
 }  // namespace

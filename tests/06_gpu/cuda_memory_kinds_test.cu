@@ -54,7 +54,7 @@ TEST(cuda_memory_kinds, the_kernel_reads_every_kind_at_every_size) {
       EXPECT_EQ(result.lines_with("^" + kind + "( +[0-9.]+ ms){2}$").size(), 1U) << result.text();
     }
     EXPECT_EQ(result.lines_with("^(shared|constant|global|pinned) memory.* +[0-9.]+ ns$").size(), 6U) << result.text();
-    EXPECT_TRUE(result.has_line("ok    searches that did not find the last number: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    rounds in which a search missed the last number: 0")) << result.text();
     EXPECT_EQ(result.out.back(), "ok    rings that end in the wrong place: 0");
   }
 }
@@ -97,6 +97,7 @@ TEST(cuda_memory_kinds_timing, a_load_takes_longer_the_farther_away_the_memory_i
   const auto times = result.captures(" ([0-9.]+) ns$");
   ASSERT_EQ(times.size(), 6U) << result.text();
   for (const int i : {2, 3, 4}) EXPECT_LT(std::stod(times[i]), std::stod(times[i + 1])) << result.text();
+  EXPECT_LT(std::stod(times[2]), std::stod(times[3]) / 4) << result.text();  // L1, and not L2
   EXPECT_LT(std::stod(times[0]), std::stod(times[3])) << result.text();
   EXPECT_LT(std::stod(times[1]), std::stod(times[3])) << result.text();
 }

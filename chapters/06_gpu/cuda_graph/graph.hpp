@@ -13,17 +13,17 @@ class Graph {
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     record(stream, queue);
     CUDA_CHECK(cudaStreamEndCapture(stream, &recorded_));
-    CUDA_CHECK(cudaGraphInstantiate(&ready_, recorded_, 0));  // checks it and prepares it for the device
+    CUDA_CHECK(cudaGraphInstantiate(&executable_, recorded_, 0));  // checks it and prepares it for the device
   }
   ~Graph() {
-    cudaGraphExecDestroy(ready_);
+    cudaGraphExecDestroy(executable_);
     cudaGraphDestroy(recorded_);
   }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   /// Puts all of it into a stream, with one call.
-  void launch(cudaStream_t stream) { CUDA_CHECK(cudaGraphLaunch(ready_, stream)); }
+  void launch(cudaStream_t stream) { CUDA_CHECK(cudaGraphLaunch(executable_, stream)); }
 
   /// How many operations have been recorded: kernels, copies and memsets.
   std::size_t operations() const {
@@ -47,5 +47,5 @@ class Graph {
   }
 
   cudaGraph_t recorded_ = nullptr;
-  cudaGraphExec_t ready_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
 };

@@ -4,7 +4,7 @@
 // pageable and pinned memory, which are copied to the device first; mapped memory, which the kernel reads where it is;
 // and managed memory, whose pages move to the device when the kernel touches them. The program prints how long it takes
 // until the kernel has read the array the first time and the second time. At the end it shows how long a single load
-// takes, from each kind of memory that the device has and from pinned memory of the host (rings.cuh).
+// takes, from shared, constant and global memory of the device and from pinned memory of the host (rings.cuh).
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds
 // Run:     cuda_memory_kinds [--count N]
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaFreeHost(pinned));
   CUDA_CHECK(cudaFree(managed));
   cookbook::Checks checks;
-  checks.equal("searches that did not find the last number", failed, 0);
+  checks.equal("rounds in which a search missed the last number", failed, 0);
   checks.equal("rings that end in the wrong place", wrong, 0);
   return checks.exit_code();
 }

@@ -1,8 +1,8 @@
 // Pitfall: the host reads before the kernel has written
 //
-// The kernel writes its results directly into memory of the host, so no copy is needed. But a copy would have waited
-// for the kernel, and a launch does not wait. The host looks at once, and finds what was there before. The kernel here
-// takes 50 million clock cycles, so that this happens in every run.
+// The kernel writes its results directly into memory of the host, so no copy is needed. But cudaMemcpy would have
+// waited for the kernel, and a launch does not wait. The host looks at once, and finds what was there before. The
+// kernel here takes 50 million clock cycles, so that this happens in practically every run.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_memory_kinds/cuda_memory_kinds_no_wait.cu common/cookbook/*.cpp -lfmt -o cuda_memory_kinds_no_wait
 // Run:     cuda_memory_kinds_no_wait

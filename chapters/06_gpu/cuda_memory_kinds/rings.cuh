@@ -1,4 +1,4 @@
-/// How long one load takes: rings in each kind of memory. A ring is memory in which each place holds the way to the
+/// How long one load takes: rings in several kinds of memory. A ring is memory in which each place holds the way to the
 /// next one, all around, in a random order. So each load has to wait for the one before, and the time per load is the
 /// latency of the memory.
 #pragma once
@@ -99,7 +99,7 @@ Ring ring_of_lines(std::string memory, std::shared_ptr<Lines> lines, int steps) 
           }};
 }
 
-/// A ring in each kind of memory; the largest has so many MiB.
+/// A ring in each of these kinds of memory; the largest has so many MiB.
 inline std::vector<Ring> make_rings(int steps, std::size_t largest_mib) {
   constexpr std::size_t lines_per_mib = (1 << 20) / sizeof(Line);
   const std::vector<std::size_t> cycle = random_cycle(small_ring);
