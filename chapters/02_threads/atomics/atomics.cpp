@@ -102,8 +102,8 @@ int main(int argc, char** argv) {
   const int additions = 2 * rounds, counted = count_together(rounds);
   const int lost_in_two_steps = additions - count_in_two_steps(rounds);
   cookbook::println("two threads count: additions that are lost");
-  cookbook::println("    load, then store, both seq_cst {:7.2f} %", percent(lost_in_two_steps, additions));
-  cookbook::println("    fetch_add, relaxed             {:7.2f} %", percent(additions - counted, additions));
+  cookbook::println("    two steps, both seq_cst        {:7.2f} %", percent(lost_in_two_steps, additions));
+  cookbook::println("    one step (fetch_add), relaxed  {:7.2f} %", percent(additions - counted, additions));
 
   const int both_relaxed = both_got_the_old_value<relaxed, relaxed>(rounds);
   const int both_acquired = both_got_the_old_value<release, acquire>(rounds);

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   };
   pass();
   if (cell != passes) ++wrong;
-  together.emplace_back("one way between two cores", amount / 10, pass);
+  together.emplace_back("one way between two processors", amount / 10, pass);
 
   cookbook::Checks checks;
   checks.equal("rows that left a wrong value", wrong, 0);
