@@ -29,10 +29,10 @@ TEST(cuda_clusters, every_way_is_right_for_every_size) {
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
     for (const std::string way :
-         {"copy, for comparison", "a block per row, which loads it twice",
-          "a cluster of 4 blocks per row, [0-9]+ at once", "a cluster of 8 blocks per row, [0-9]+ at once",
-          "a cluster of 16 blocks per row, [0-9]+ at once", "[0-9]+ clusters of 8 blocks, loading ahead",
-          "[0-9]+ clusters of 16 blocks, loading ahead"}) {
+         {"copy, for comparison", "one block per row, which loads it twice", "clusters of 4 blocks, [0-9]+ at once",
+          "clusters of 8 blocks, [0-9]+ at once", "clusters of 16 blocks, [0-9]+ at once",
+          "clusters of 8 blocks, [0-9]+ at once, loading ahead",
+          "clusters of 16 blocks, [0-9]+ at once, loading ahead"}) {
       EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ ms$").size(), 1U) << result.text();
     }
     EXPECT_EQ(result.out.back(), "ok    ways with another number than the processor's: 0");
@@ -42,8 +42,8 @@ TEST(cuda_clusters, every_way_is_right_for_every_size) {
 TEST(cuda_clusters_timing, a_cluster_is_faster_than_a_block) {
   const auto result = run("cuda_clusters");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto block = result.captures("^a block per row.* ([0-9.]+) ms$"),
-             cluster = result.captures("^a cluster of 8 .* ([0-9.]+) ms$");
+  const auto block = result.captures("^one block per row.* ([0-9.]+) ms$"),
+             cluster = result.captures("^clusters of 8 blocks, [0-9]+ at once +([0-9.]+) ms$");
   ASSERT_EQ(block.size(), 1U) << result.text();
   ASSERT_EQ(cluster.size(), 1U) << result.text();
   EXPECT_LT(std::stod(cluster[0]), std::stod(block[0])) << result.text();

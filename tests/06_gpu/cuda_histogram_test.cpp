@@ -1,5 +1,9 @@
 // The program seen from outside, at sizes that are no multiples of what a load or a block takes.
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
 #include <string>
 
 #include "06_gpu/compute_sanitizer.hpp"
@@ -36,6 +40,35 @@ TEST(cuda_histogram, counts_all_at_every_size) {
     }
     EXPECT_EQ(result.out.back(), "ok    ways with a wrong count: 0") << count;
   }
+}
+
+/// How many turns the addition of a warp takes on average: the different counters in the fullest of the 32 banks.
+template <typename Draw>
+double turns(int sets, Draw draw) {
+  constexpr int warps = 20'000;
+  std::size_t all = 0;
+  for (int warp = 0; warp < warps; ++warp) {
+    std::array<std::set<int>, 32> banks;
+    for (int thread = 0; thread < 32; ++thread) {
+      const int counter = draw() * sets + thread % sets;
+      banks[counter % 32].insert(counter);
+    }
+    all += std::ranges::max(banks, {}, &std::set<int>::size).size();
+  }
+  return static_cast<double>(all) / warps;
+}
+
+TEST(cuda_histogram, an_addition_takes_as_many_turns_as_the_page_says) {
+  std::mt19937 random(1);
+  const auto uniform = [&] { return static_cast<int>(random() % 256); };
+  const auto normal = [&] {  // as the bench has it
+    int sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<int>(random() % 64);
+    return sum;
+  };
+  const std::pair<int, double> page[] = {{1, 3.15}, {2, 3.28}, {4, 3.22}, {8, 2.93}, {16, 2.00}, {32, 1.00}};
+  for (const auto& [sets, expected] : page) EXPECT_NEAR(turns(sets, uniform), expected, 0.02) << sets << " sets";
+  EXPECT_NEAR(turns(1, normal), 2.84, 0.02);
 }
 
 TEST(cuda_histogram, is_clean_under_compute_sanitizer) {

@@ -2,8 +2,8 @@
 //
 // Each row of a matrix is scaled so that the mean of its squares becomes 1. A row is too long for the shared memory of
 // one block, so a block on its own has to load it twice: for the sum of its squares, and to scale it. A cluster is a
-// group of blocks that run at the same time and can read each other's shared memory. Together its blocks have room for
-// the row, and load it once. The program shows the time of both, beside a copy.
+// group of blocks that run at the same time and can read and write each other's shared memory. Together its blocks have
+// room for the row, and load it once. The program shows the time of both, beside a copy.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=compute_90 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_clusters/cuda_clusters.cu common/cookbook/*.cpp -lfmt -o cuda_clusters
 // Run:     cuda_clusters [--rows N] [--columns N]
@@ -235,25 +235,25 @@ int main(int argc, char** argv) {
     count_different<<<1024, 256>>>(out.data(), result.data(), out.size(), different.data());
     CUDA_CHECK(cudaGetLastError());
     wrong += different.to_host()[0] != 0;
-    cookbook::println("{:<44}{:7.3f} ms", what, seconds * 1e3);
+    cookbook::println("{:<50}{:7.3f} ms", what, seconds * 1e3);
   };
 
   const std::size_t fours = numbers.size() / 4;
   run("copy, for comparison", in,
       [&] { copy<<<(fours + 4 * threads - 1) / (4 * threads), threads>>>(from, to, fours); });
-  run("a block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
+  run("one block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
   for (const int blocks : {4, 8, 16}) {
     ClusterLaunch launch(by_clusters, columns, blocks, 1);
     const int clusters = launch.at_once();
     if (clusters == 0) continue;  // a small device, or a part of one
-    run(fmt::format("a cluster of {} blocks per row, {} at once", blocks, clusters), expected,
+    run(fmt::format("clusters of {} blocks, {} at once", blocks, clusters), expected,
         [&] { launch.start(rows, from, to, columns, rows); });
   }
   for (const int blocks : {8, 16}) {
     ClusterLaunch launch(by_clusters_ahead, columns, blocks, 2);
     const int clusters = std::min(rows, launch.at_once());
     if (clusters == 0) continue;
-    run(fmt::format("{} clusters of {} blocks, loading ahead", clusters, blocks), expected,
+    run(fmt::format("clusters of {} blocks, {} at once, loading ahead", blocks, clusters), expected,
         [&] { launch.start(clusters, from, to, columns, rows); });
   }
 

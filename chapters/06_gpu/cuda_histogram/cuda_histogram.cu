@@ -63,10 +63,13 @@ int main(int argc, char** argv) {
 
   const Data uniform(count, true), equal(count, false);
   int wrong = 0;
+  const auto rate = [&](double seconds) {
+    return seconds < 0 ? "wrong" : fmt::format("{:.1f} GB/s", count / seconds * 1e-9);
+  };
   const auto show = [&](const char* what, const auto& work) {
     const double seconds[] = {best_of_three(uniform, work), best_of_three(equal, work)};
     wrong += (seconds[0] < 0) + (seconds[1] < 0);
-    cookbook::println("{:<30}{:8.1f} GB/s {:10.1f} GB/s", what, count / seconds[0] * 1e-9, count / seconds[1] * 1e-9);
+    cookbook::println("{:<30}{:>13}{:>16}", what, rate(seconds[0]), rate(seconds[1]));
   };
   const auto by = [](auto kernel) {  // as many blocks as the device runs at once
     return [kernel, blocks = gpu::resident_blocks(kernel, threads)](const auto& samples, unsigned* counts) {
