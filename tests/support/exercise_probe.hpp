@@ -86,9 +86,17 @@ inline bool asleep_in(const std::string& path) {
   return asleep > 10;
 }
 
-/// The same for a thread of this process, whose id gettid() has returned, and for the only thread of another process.
-inline bool sleeps(pid_t thread) { return asleep_in("/proc/self/task/" + std::to_string(thread) + "/stat"); }
-inline bool sleeps_in(pid_t process) { return asleep_in("/proc/" + std::to_string(process) + "/stat"); }
+/// The same five times, until it sleeps: on a busy machine it may come late to its sleep.
+inline bool comes_to_sleep(const std::string& path) {
+  for (int i = 0; i < 5; ++i) {
+    if (asleep_in(path)) return true;
+  }
+  return false;
+}
+
+/// For a thread of this process, whose id gettid() has returned, and for the only thread of another process.
+inline bool sleeps(pid_t thread) { return comes_to_sleep("/proc/self/task/" + std::to_string(thread) + "/stat"); }
+inline bool sleeps_in(pid_t process) { return comes_to_sleep("/proc/" + std::to_string(process) + "/stat"); }
 
 /// What this thread has done up to now. To be compared before and after it has waited: whoever looks again and again
 /// uses the processor, or falls asleep many times.

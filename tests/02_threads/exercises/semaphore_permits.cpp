@@ -115,6 +115,30 @@ void never_too_many(int permits) {
   expect(!semaphore.try_acquire(), "There are more permits than in the beginning.");
 }
 
+/// A function, so that a report of ThreadSanitizer has this name.
+[[gnu::noinline]] void change_what_the_permit_protects(long& plain) { ++plain; }
+
+/// What a thread writes before release() is visible to the thread that gets the permit. ThreadSanitizer looks at it.
+template <typename Take>
+void one_permit_protects(Take take) {
+  constexpr int count = 3, rounds = 200;
+  Semaphore one(1);
+  long plain = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < rounds; ++round) {
+          take(one);
+          change_what_the_permit_protects(plain);
+          one.release();
+        }
+      });
+    }
+  }
+  expect(plain == count * rounds, "Of what threads changed while they had the only permit, something has got lost.");
+}
+
 }  // namespace
 
 int main() {
@@ -124,5 +148,9 @@ int main() {
   all_are_woken();
   never_too_many(1);
   never_too_many(3);
+  one_permit_protects([](Semaphore& one) { one.acquire(); });
+  one_permit_protects([](Semaphore& one) {
+    while (!one.try_acquire()) std::this_thread::yield();
+  });
   std::puts("all permits are where they belong");
 }
