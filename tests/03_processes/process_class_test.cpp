@@ -2,6 +2,7 @@
 
 #include "03_processes/process_class/process.hpp"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "one_shot_event.hpp"
@@ -34,9 +36,14 @@ TEST(process_class, run_changes_the_object_of_the_child_and_its_exit_code_reache
         << result.text();
     EXPECT_TRUE(result.has_line("ok    the sum, as exit code of the child: " + std::to_string(a + b)));
     EXPECT_TRUE(result.has_line("ok    runs in the parent, by start() and by a direct call: [0, 1]"));
-    const auto gone = result.captures("nobody joins: gone after (\\d+\\.\\d) ms$");
-    ASSERT_EQ(gone.size(), 1U) << result.text();
-    EXPECT_LT(std::stod(gone[0]), 30'000);
+    EXPECT_THAT(result.lines_with("Sleeper-|destructor"),
+                testing::ElementsAre("Sleeper-3 sleeps for 60 s, and nobody joins it",
+                                     testing::StartsWith("its destructor has killed and joined the child within ")))
+        << "it is killed when it sleeps, not before:\n"
+        << result.text();
+    const auto ended = result.captures("joined the child within (\\d+\\.\\d) ms$");
+    ASSERT_EQ(ended.size(), 1U) << result.text();
+    EXPECT_LT(std::stod(ended[0]), 30'000);
     EXPECT_EQ(result.leaked_processes, 0);
   }
 }
@@ -108,6 +115,7 @@ class Sleeper : public Process {
  public:
   explicit Sleeper(const OneShotEvent& works) : works_(works) {}
   int run() override {
+    alarm(10);  // it ends even if nobody ends it
     works_.give();
     pause();
     return 0;
@@ -169,12 +177,44 @@ TEST(process_class_process, an_exception_ends_the_child_as_well) {
   EXPECT_FALSE(has_children());
 }
 
+TEST(process_class_process, the_kernel_kills_the_child_of_an_owner_that_is_killed) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the child becomes a child of this process
+  const pid_t owner = cookbook::start_child([] {
+    OneShotEvent works;
+    Sleeper sleeper(works);
+    sleeper.start();
+    works.wait();
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(cookbook::exit_code_of(owner), -SIGKILL);
+  EXPECT_EQ(cookbook::exit_code_of(-1), -SIGKILL) << "-1 means any child; the sleeper is the only one";
+}
+
+TEST(process_class_process, the_child_is_killed_when_the_thread_that_has_started_it_ends) {
+  OneShotEvent works;
+  Sleeper sleeper(works);
+  std::thread([&] {
+    sleeper.start();
+    works.wait();
+  }).join();
+  EXPECT_EQ(sleeper.join(), -SIGKILL);
+}
+
 TEST(process_class_process, says_which_signal_ended_it) {
   struct EndedBySignal : Process {
     int run() override { return raise(SIGTERM); }
   } process;
   process.start();
   EXPECT_EQ(process.join(), -SIGTERM);
+}
+
+template <typename Argument>
+struct Template : Process {
+  int run() override { return 0; }
+};
+
+TEST(process_class_process, the_name_of_a_template_begins_with_its_own_name) {
+  EXPECT_THAT(Template<std::string>().name(), testing::StartsWith("Template<std::"));
 }
 
 TEST(process_class_process, the_names_of_all_classes_have_one_count) {

@@ -30,7 +30,8 @@ class Process {
   /// What the process does. Returns the exit code.
   virtual int run() = 0;
 
-  /// Starts a child that calls run(). Throws std::logic_error if the process has been started before.
+  /// Starts a child that calls run(). The child is killed if the thread that called start() ends first. Throws
+  /// std::logic_error if the process has been started before.
   void start() {
     if (child_ != 0) throw std::logic_error(name() + " has been started already");
     child_ = cookbook::start_child([this] { return run(); });  // fork; in the child run(), then _exit
@@ -50,7 +51,8 @@ class Process {
     char* const text = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, nullptr);
     const std::string type = text != nullptr ? text : "Process";
     std::free(text);
-    return fmt::format("{}-{}", type.substr(type.rfind(':') + 1), number_);  // without the namespace
+    // Without the namespace. A ':' after the first '<' belongs to an argument of a class template.
+    return fmt::format("{}-{}", type.substr(type.rfind(':', type.find('<')) + 1), number_);
   }
 
  private:

@@ -2,21 +2,24 @@
 //
 // The base class Process starts, names, joins and cleans up. What a process does stands in run() of a derived class,
 // which the child calls. But the child has a copy of the object. Whose members does run() change, then? The program
-// prints the members of an object in the parent and in its child, and how long a child lives that nobody joins.
+// prints the members of an object in the parent and in its child, and how long the destructor takes to end a sleeping
+// child.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
 // Run:     process_class [--a N] [--b N]
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "one_shot_event.hpp"
 #include "process.hpp"
 
 namespace {
@@ -42,7 +45,11 @@ struct Adder : public Process {
 };
 
 struct Sleeper : public Process {
+  OneShotEvent sleeps;
+
   int run() override {
+    cookbook::println("{} sleeps for 60 s, and nobody joins it", name());
+    sleeps.give();
     sleep(60);
     return 0;
   }
@@ -68,12 +75,12 @@ int main(int argc, char** argv) {
   other.run();  // an ordinary call, in this process
   other.print("after a direct call");
 
+  auto forgotten = std::make_unique<Sleeper>();
+  forgotten->start();
+  forgotten->sleeps.wait();
   const cookbook::Stopwatch watch;
-  {
-    Sleeper forgotten;  // nobody joins it
-    forgotten.start();
-  }
-  cookbook::println("a child that sleeps for 60 s and that nobody joins: gone after {:.1f} ms", watch.seconds() * 1e3);
+  forgotten.reset();
+  cookbook::println("its destructor has killed and joined the child within {:.1f} ms", watch.seconds() * 1e3);
 
   cookbook::Checks checks;
   checks.equal("the sum, as exit code of the child", sum, first + second);
