@@ -1,4 +1,4 @@
-// Two processes and two pipes
+// Three processes and two pipes
 //
 // One child sends numbers into a pipe, a second child reads them and sends their squares into another pipe, and this
 // process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file. When does it
@@ -55,8 +55,8 @@ Run print_row(const char* what, const Squares& chain, std::chrono::milliseconds 
   if (!run.end_of_file) check(kill(chain.squarer, SIGKILL), "kill");  // it would wait for ever
   run.sender = cookbook::exit_code_of(chain.sender);
   run.squarer = cookbook::exit_code_of(chain.squarer);
-  cookbook::println("{:<32}{:9}   {:<6}{:8.1f} ms{:8}{:9}", what, run.read, run.end_of_file ? "after" : "not in", ms,
-                    run.sender, run.squarer);
+  cookbook::println("{:<32}{:9}   {:<10}{:8.1f} ms{:8}{:9}", what, run.read, run.end_of_file ? "after" : "not within",
+                    ms, run.sender, run.squarer);
   return run;
 }
 
@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   constexpr std::chrono::seconds long_enough(30);
 
-  cookbook::println("                                  squares   end-of-file     sender  squarer");
-  const Run good = print_row("all other ends are closed", start_squares(items), long_enough);
+  cookbook::println("                                  squares   end-of-file         sender  squarer");
+  const Run good = print_row("every unused end is closed", start_squares(items), long_enough);
   const Run killed =
       print_row("the same, the squarer is killed", start_squares(std::numeric_limits<int>::max()), long_enough, true);
   const Run open =
@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   checks.equal("squares in the first row and in the third", std::vector{good.read, open.read}, {items, items});
   checks.equal("numbers that are not the expected square", std::vector{good.wrong, killed.wrong, open.wrong},
                {0, 0, 0});
-  checks.equal("end-of-file", std::vector<int>{good.end_of_file, killed.end_of_file, open.end_of_file}, {1, 1, 0});
+  checks.equal("end-of-file in the three rows",
+               fmt::format("{}, {}, {}", good.end_of_file, killed.end_of_file, open.end_of_file), "true, true, false");
   return checks.exit_code();
 }

@@ -23,10 +23,11 @@ inline void write_number(const Pipe& pipe, long number) {
   check(write(pipe.writing, &number, sizeof number), "write");  // 8 bytes are always written as a whole
 }
 
-/// Reads the next number; false at end-of-file. Throws std::runtime_error if the file ends within a number.
+/// Reads the next number; false at end-of-file. Throws std::runtime_error if `read` gives only a part of a number. All
+/// writers here write whole numbers, so that is an error; in general one reads on until all bytes have come.
 inline bool read_number(const Pipe& pipe, long& number) {
   const auto count = check(read(pipe.reading, &number, sizeof number), "read");
-  if (count != 0 && count != sizeof number) throw std::runtime_error("the pipe ended within a number");
+  if (count != 0 && count != sizeof number) throw std::runtime_error("only a part of a number came through the pipe");
   return count != 0;
 }
 
