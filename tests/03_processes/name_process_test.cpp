@@ -1,8 +1,22 @@
 // The program's output, its children and the names from inside.
 
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <string>
+
+inline std::string refused_name;  // the name that a test refuses
+
+inline int prctl_or_refuse(int option, const char* name) {
+  errno = EPERM;
+  return name == refused_name ? -1 : prctl(option, name);
+}
+
+#define prctl prctl_or_refuse
 #define main main_of_the_program  // its functions are tested from inside, too
 #include "03_processes/name_process/name_process.cpp"
 #undef main
+#undef prctl
 
 #include <array>
 #include <csignal>
@@ -24,14 +38,15 @@ TEST(name_process, each_process_has_three_names) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
-  for (const std::string row : {"the parent +MainProcess +name_process +name_process",
-                                "a child of plain fork +MainProcess +name_process +name_process",
+  for (const std::string row : {"the parent +MainProcess +name_process +name_process --delay-ms 100",
+                                "a child of start_child +MainProcess +name_process +name_process --delay-ms 100",
                                 "a child named foo_process +foo_process +foo_process +foo_process",
-                                "a child without a name +Process-2 +Process-2 +Process-2",
+                                "a child with default name +Process-2 +Process-2 +Process-2",
                                 "a child with a long name +image_converter_2 +image_converter +image_converter_2"}) {
     EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
   }
-  EXPECT_TRUE(result.has_line(R"(ok    own names: ["MainProcess", "foo_process", "Process-2"])")) << result.text();
+  EXPECT_TRUE(result.has_line(R"(ok    own names: ["MainProcess", "foo_process", "Process-2", "image_converter_2"])"))
+      << result.text();
   EXPECT_TRUE(result.has_line(R"(ok    short names: ["foo_process", "Process-2", "image_converter"])"));
   EXPECT_TRUE(result.has_line(R"(ok    command lines: ["foo_process", "Process-2", "image_converter_2"])"));
 }
@@ -42,9 +57,10 @@ TEST(name_process, ps_shows_the_names) {
       "/name_process --delay-ms 10000 >/dev/null & for i in $(seq 500); do "
       "seen=$(ps --ppid $! -o comm= -o args= | tr -s ' ' | LC_ALL=C sort | tr '\\n' ';'); "
       "case $seen in 'Process-2 Process-2'*'foo_process foo_process'*'image_converter image_converter_2'*) "
-      "echo seen; break;; esac; sleep 0.01; done; kill $!";
+      "echo seen; break;; esac; sleep 0.01; done; "
+      "for name in image_converter_2 image_converter; do pgrep -c -P $! -x $name; done; kill $!";
   const auto result = run("/bin/sh", {"-c", script});
-  EXPECT_THAT(result.out, testing::ElementsAre("seen")) << result.text();
+  EXPECT_THAT(result.out, testing::ElementsAre("seen", "0", "1")) << result.text();
 }
 
 /// A command line with room for 17 characters and a zero, as the system would have put it into memory.
@@ -72,6 +88,11 @@ TEST(name_process_command_line, strings_that_stand_elsewhere_do_not_belong_to_it
   CommandLine(2, memory.argv.data()).set("a_long_name");
   EXPECT_STREQ(memory.text.data(), "a_long_");
   EXPECT_STREQ(other.data(), "other");
+}
+
+TEST(name_process_command_line, of_a_program_without_arguments_is_left_as_it_is) {
+  char* nothing = nullptr;
+  CommandLine(0, &nothing).set("foo");  // would write to no memory
 }
 
 using Name = std::array<char, 32>;
@@ -122,9 +143,12 @@ TEST(name_process_child, its_names_are_read_when_it_has_told_them_and_it_waits_f
     child.work(std::chrono::milliseconds(1));
   });
   const Names names = child.print_names("a child that begins late", id);
-  EXPECT_EQ(names[0], "late");
-  EXPECT_EQ(names[1], "late_in_proc");
-  EXPECT_FALSE(names[2].empty()) << "it has not ended before";
+  EXPECT_EQ(names.own, "late");
+  EXPECT_EQ(names.short_name, "late_in_proc");
+  EXPECT_FALSE(names.command_line.empty()) << "it has not ended before";
+  usleep(50'000);
+  EXPECT_FALSE(read_in_proc(id, "cmdline").empty()) << "it ends when it may, and no sooner";
+  EXPECT_EQ(child.end(), 0);
 }
 
 TEST(name_process_child, tells_as_much_of_its_name_as_there_is_room_for) {
@@ -135,7 +159,37 @@ TEST(name_process_child, tells_as_much_of_its_name_as_there_is_room_for) {
       own_name = name;
       child.work(std::chrono::milliseconds(1));
     });
-    EXPECT_EQ(child.print_names("a child with a long name", id)[0], name.substr(0, 63));
+    EXPECT_EQ(child.print_names("a child with a long name", id).own, name.substr(0, 63));
+    EXPECT_EQ(child.end(), 0);
+  }
+}
+
+TEST(name_process_child, tells_its_name_before_it_gives_the_sign) {
+  Child child;
+  static void* place = child.told_name->data();  // the beginning of a page
+  const pid_t id = cookbook::start_child([&] {
+    own_name = "slow";
+    std::signal(SIGSEGV, [](int) { usleep(200'000), mprotect(place, 64, PROT_READ | PROT_WRITE); });
+    check(mprotect(place, 64, PROT_NONE), "mprotect");  // so telling the name takes 200 ms
+    child.work(std::chrono::milliseconds(1));
+  });
+  EXPECT_EQ(child.print_names("a child that tells its name slowly", id).own, "slow");
+  EXPECT_EQ(child.end(), 0);
+}
+
+TEST(name_process, a_child_that_ends_before_its_sign_is_a_failure_and_does_not_keep_the_parent_waiting) {
+  for (const std::string name : {"foo_process", "Process-2", "image_converter_2"}) {
+    cookbook::ChildProcess program([&] {
+      refused_name = name;
+      processes_started = 0;
+      char path[] = "/a_long_folder/name_process";
+      char* argv[] = {path, nullptr};
+      _exit(main_of_the_program(1, argv));
+    });
+    const std::optional<int> code = program.wait(std::chrono::seconds(10));
+    ASSERT_TRUE(code) << name << ": it waits for ever";
+    EXPECT_EQ(*code, 1) << name;
+    EXPECT_THAT(program.read_all(), testing::ContainsRegex("FAIL  exit codes of the children: .*3")) << name;
   }
 }
 

@@ -1,7 +1,7 @@
 // Pitfall: names that differ too late
 //
-// The system keeps 15 characters of a name, and cuts off the others without an error. The names of these two children
-// differ in their 17th character only. So both are called "image_converter", and whoever looks for a process with the
+// The system keeps 15 bytes of a name, and cuts off the others without an error. The names of these two children
+// differ in their 17th byte only. So both are called "image_converter", and whoever looks for a process with the
 // name "image_converter_2", as pgrep -x does, finds none.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/name_process/name_process_too_long.cpp common/cookbook/*.cpp -lfmt -o name_process_too_long

@@ -24,6 +24,7 @@ class CommandLine {
 
   /// Replaces the command line by `text`, cut off if there is too little room.
   void set(const std::string& text) const {
+    if (size_ == 0) return;  // a program may be started without any argument, not even its name
     std::memset(begin_, 0, size_);
     std::memcpy(begin_, text.data(), std::min(text.size(), size_ - 1));
   }
@@ -46,7 +47,7 @@ NamedProcess start_named(const CommandLine& command_line, std::string name, Work
   if (name.empty()) name = fmt::format("Process-{}", processes_started);
   const pid_t child = cookbook::start_child([&] {
     own_name = name;                                   // for this program
-    check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for ps, top, pgrep: at most 15 characters
+    check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for ps, top, pgrep: 15 bytes are kept
     command_line.set(name);                            // for ps -f, pgrep -f
     processes_started = 0;                             // a child counts its own children
     work();
