@@ -48,7 +48,7 @@ std::vector<std::string> expected_lines(int ranks, int length, int root) {
   lines.push_back(std::string("MPI_BAND ") + (ranks == 2 ? "2" : "0") + ", MPI_BOR 7, MPI_BXOR " +
                   text(exclusive_bits));
   lines.push_back(std::string("MPI_MAXLOC 6 of rank 0, MPI_MINLOC ") + (has_zero ? "0 of rank 3" : "3 of rank 1"));
-  lines.push_back("append " + digits);
+  lines.push_back("append " + digits + ", the first of 10000 elements");
   const std::string all = text(ranks);
   lines.push_back("ok    ranks that are right after MPI_Reduce, MPI_Allreduce, append: [" + all + ", " + all + ", " +
                   all + "]");
@@ -138,7 +138,7 @@ TEST(mpi_reduce, one_rank_has_its_own_numbers_without_mpirun_too) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("rank 0 has 6 and [0, 1, 2], after MPI_Reduce [0, 1, 2], after MPI_Allreduce [0, 1, 2]"))
       << result.text();
-  EXPECT_TRUE(result.has_line("append 6")) << result.text();
+  EXPECT_TRUE(result.has_line("append 6, the first of 10000 elements")) << result.text();
 }
 
 TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {
@@ -153,6 +153,12 @@ TEST(mpi_reduce, a_root_that_does_not_exist_is_refused) {
   const auto result = run_ranks(2, "mpi_reduce", {"--root", "2"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: --root 2: there are only 2 ranks"));
+}
+
+TEST(mpi_reduce, more_ranks_than_a_number_has_digits_are_refused) {
+  const auto result = run_ranks(20, "mpi_reduce");
+  EXPECT_EQ(result.exit_code, 2) << result.text();
+  EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: 20 ranks: at most 19, one digit each"));
 }
 
 TEST(mpi_reduce, the_bench_has_right_sums_in_all_ways) {

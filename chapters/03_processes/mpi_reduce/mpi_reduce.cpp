@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
   const mpi::Environment world;
   const int rank = world.rank(), ranks = world.size();
   if (root >= ranks) return world.usage_error(fmt::format("--root {}: there are only {} ranks", root, ranks));
+  if (ranks > max_digits) {
+    return world.usage_error(fmt::format("{} ranks: at most {}, one digit each", ranks, max_digits));
+  }
   // MPI does not compare the lengths, so the program does.
   const auto [shortest, longest] = mpi::minmax_over_ranks(rank == odd_one ? length + 1 : length);
   if (shortest < longest) return world.usage_error("the ranks' arrays differ in length");
@@ -104,7 +107,7 @@ int main(int argc, char** argv) {
   const long right_digits = mpi::sum_over_ranks(std::all_of(digits.begin(), digits.end(), is_right));
   cookbook::Checks checks;
   if (rank == 0) {
-    cookbook::println("{}\nappend {}", operators, digits.front().number);
+    cookbook::println("{}\nappend {}, the first of {} elements", operators, digits.front().number, digits.size());
     checks.equal("ranks that are right after MPI_Reduce, MPI_Allreduce, append",
                  std::vector{right, right_everywhere, right_digits}, {ranks, ranks, ranks});
   }
