@@ -26,8 +26,9 @@
 
 namespace {
 
-bool skip_waits = false;                 // whoever waits for the broker gets nothing, at once,
-std::chrono::microseconds skipped = {};  // and the clock of this process goes on by so much
+bool skip_waits = false;                     // whoever waits for the broker gets nothing, at once,
+std::chrono::microseconds skipped = {};      // and the clock of this process goes on by so much
+std::chrono::seconds before_each_wait = {};  // and by so much before each wait that is not skipped
 
 }  // namespace
 
@@ -49,6 +50,7 @@ int amqp_simple_wait_frame_noblock(amqp_connection_state_t state, amqp_frame_t* 
     skipped += std::chrono::seconds(timeout->tv_sec) + std::chrono::microseconds(timeout->tv_usec);
     return AMQP_STATUS_TIMEOUT;
   }
+  skipped += before_each_wait;
   static const auto own =
       reinterpret_cast<decltype(amqp_simple_wait_frame_noblock)*>(dlsym(RTLD_NEXT, "amqp_simple_wait_frame_noblock"));
   return own(state, frame, timeout);
@@ -188,7 +190,7 @@ void tasks_wait_overlap_and_survive_their_worker(const Broker& broker) {
 void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
   amqp::Connection posting(broker.url());
   celery::Client client(broker.url());
-  CppWorker worker(broker.url());
+  CppWorker worker(broker.url(), {"--name", "cpp@aside"});
   const std::string answers = posting.declare_queue("", {.exclusive = true});
   posting.consume(answers, amqp::Acknowledgement::automatic);
   const auto post = [&](object headers, const std::string& body, const std::string& type = "application/json") {
@@ -280,11 +282,16 @@ void what_is_no_task_is_kept_aside_and_no_worker_loops(const Broker& broker) {
   // Questions that are none are ignored.
   for (const std::string& question : std::vector<std::string>{
            "", "5", "{}", R"({"method": 5})", R"({"method": "revoke", "arguments": {}})",
+           R"({"method": "revoke", "arguments": {"task_id": ["half", 5]}})",
+           R"({"method": "revoke", "arguments": {"task_id": "y"}, "reply_to": {"exchange": ""}})",
            R"({"method": "a\nReceived task: forged"})",
            R"({"method": "ping", "reply_to": {"exchange": "reply.celery.pidbox", "routing_key": "x"}, "ticket": {")" +
                std::string(300, 'k') + R"(": 1}})"}) {
     posting.publish("celery.pidbox", "", {.body = question, .content_type = "application/json"});
   }
+  posting.confirm();
+  const std::vector<std::string> us = {"cpp@aside"};
+  EXPECT_EQ(celery::Inspector(broker.url(), 1s).ask("revoked", us).at(us[0]).value, celery::json::array());
   EXPECT_EQ(state_and_outcome(client.delay("addTask.add", 5, 5)), "SUCCESS: 10");
 
   // A forged line does not become one of the log's.
@@ -481,6 +488,48 @@ TEST(celery_monitor_inspector, waits_20_s_for_workers_that_are_silent_and_else_a
   const auto all = time_of([&] { EXPECT_TRUE(inspector.ask("ping").empty()); });
   EXPECT_GE(all, 3s);
   EXPECT_LT(all, 19s);
+}
+
+TEST(celery_monitor_inspector, an_event_that_comes_too_late_is_not_waited_for_because_others_came_before) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  celery::Listener listener(broker.url());
+  amqp::Connection connection(broker.url());
+  celery::RemoteControl control("late@here");
+  control.listen(connection);
+  for (int i = 0; i < 3; ++i) control.tell("worker-heartbeat", {});
+  control.tell("worker-online", {});
+  connection.confirm();
+  before_each_wait = 15s;  // so the fourth event comes more than 20 s after the first
+  EXPECT_THROW(listener.wait_for("worker-online", "late@here"), amqp::Error);
+  before_each_wait = 0s;
+  listener.wait_for("worker-online", "late@here");  // now it is in time
+}
+
+/// Needs no broker: an answer that was sent would be a fault.
+TEST(celery_monitor_remote_control, a_command_with_a_wrong_address_for_its_answer_is_not_obeyed) {
+  celery::RemoteControl control("w@here");
+  int obeyed = 0;
+  control.on("shutdown", [&](const celery::json::value&) {
+    ++obeyed;
+    return celery::ok("shutting down");
+  });
+  const auto tell = [&](const std::string& address) {
+    control.answer({.body = R"({"method": "shutdown")" + address + "}", .content_type = "application/json"});
+  };
+  const std::string right = R"("exchange": "reply.celery.pidbox")";
+  for (const std::string& wrong :
+       std::vector<std::string>{R"(, "reply_to": 5)", R"(, "reply_to": {"exchange": "", "routing_key": "celery"})",
+                                R"(, "reply_to": {"routing_key": "x"})", R"(, "reply_to": {)" + right + "}",
+                                R"(, "reply_to": {)" + right + R"(, "routing_key": ")" + std::string(256, 'k') + "\"}",
+                                R"(, "reply_to": {)" + right + R"(, "routing_key": "x"}, "ticket": {")" +
+                                    std::string(300, 'k') + R"(": 1})"}) {
+    tell(wrong);
+    EXPECT_EQ(obeyed, 0) << wrong;
+    obeyed = 0;
+  }
+  tell("");  // who wants no answer is obeyed
+  EXPECT_EQ(obeyed, 1);
 }
 
 TEST(celery_monitor, the_command_line_of_the_worker_is_checked) {

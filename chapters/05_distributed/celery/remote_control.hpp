@@ -44,25 +44,29 @@ class RemoteControl {
     broker.consume(queue_, amqp::Acknowledgement::automatic);
   }
 
-  /// Answers a question, with an error if it is about something that this worker cannot do. What is no question is
-  /// reported and ignored: no message can stop the worker.
+  /// Answers a question, with an error if it is about something that this worker cannot do. What is no question, or has
+  /// a wrong address for the answer, is reported and ignored, and no command in it is obeyed.
   void answer(const amqp::Message& message) {
     try {
       if (message.body.size() > max_body) throw Malformed("a question is longer than a task may be");
       const json::value question = parsed_body(message);
       if (!is_for_this_node(question)) return;
       const std::string name = read_name(member(question, "method"), "method");
+      const json::value &reply_to = member(question, "reply_to"), &ticket = member(question, "ticket");
+      std::string key;  // read before a command is obeyed, so that none is obeyed whose sender is refused an answer
+      if (!reply_to.is_null()) {
+        if (member(reply_to, "exchange") != json::value(answers)) throw Malformed("'exchange' is another one");
+        key = read_name(member(reply_to, "routing_key"), "routing_key");
+        if (!ticket.is_null()) read_name(ticket, "ticket");
+      }
       const auto method = methods_.find(name);
       json::value value = json::object{{"error", name + " is not implemented by this worker"}};
       if (method == methods_.end())
         report(name + " is not implemented by this worker");
       else
         value = method->second(member(question, "arguments"));
-      const json::value& reply_to = member(question, "reply_to");
       if (reply_to.is_null()) return;
-      if (member(reply_to, "exchange") != json::value(answers)) throw Malformed("'exchange' is another one");
-      send(answers, read_name(member(reply_to, "routing_key"), "routing_key"), {{node_, std::move(value)}},
-           {{"ticket", member(question, "ticket")}, {"clock", ++clock_}});
+      send(answers, key, {{node_, std::move(value)}}, {{"ticket", ticket}, {"clock", ++clock_}});
     } catch (const std::exception& error) {
       report(std::string("question ignored: ") + error.what());
     }

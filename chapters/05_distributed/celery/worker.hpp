@@ -203,8 +203,11 @@ class Worker {
   /// What `celery control revoke` asks for: these tasks are not started and, with `terminate`, killed if they run.
   json::object revoke(const json::value& arguments) {
     const json::value& ids = member(arguments, "task_id");
+    std::vector<std::string> names;  // all are read before the first is revoked: one that is none refuses the command
     for (const json::value& id : ids.is_array() ? ids.get_array() : json::array{ids}) {
-      const std::string name = read_name(id, "task_id");
+      names.push_back(read_name(id, "task_id"));
+    }
+    for (const std::string& name : names) {
       revoked_.insert(name);
       if (is_true(member(arguments, "terminate"))) pool_->kill_task(name, revocation("terminated"));
     }

@@ -88,10 +88,12 @@ class Listener {
   }
 
   /// Waits until there has been an event of this type about a task, by its id, or a worker, by its name. Throws
-  /// amqp::Error if the workers are silent for 20 s before.
+  /// amqp::Error if it has not come within 20 s, whatever else comes meanwhile.
   void wait_for(const std::string& type, const std::string& about) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (std::find(events_.begin(), events_.end(), Event(type, about)) == events_.end()) {
-      const auto message = broker_.next(std::chrono::seconds(20));
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      const auto message = left.count() > 0 ? broker_.next(left) : std::nullopt;
       if (!message) throw amqp::Error("no event " + type);
       const json::value event = parsed_body(*message);
       const json::value& task = member(event, "uuid");
