@@ -2,6 +2,8 @@
 
 #include "04_async/robust_server/robust_server.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ TEST(robust_server, the_program_holds_whatever_the_options) {
               std::vector<std::string>{max_clients})
         << result.text();
     EXPECT_TRUE(result.has_line("stop    a new client: Connection refused")) << result.text();
-    EXPECT_EQ(result.lines_with("^ +a client with answers under way: \\d+ KiB more, then End of file$").size(), 1U);
+    EXPECT_EQ(result.lines_with("^ +a client with answers under way: reads \\d+ KiB, then End of file$").size(), 1U);
     EXPECT_TRUE(result.has_line("        an idle client: End of file")) << result.text();
     EXPECT_TRUE(result.has_line("        the loop has come to its end")) << result.text();
   }
@@ -95,6 +97,24 @@ TEST(robust_server, silent_clients_are_closed_after_the_timeout_and_not_before) 
     });
     EXPECT_EQ(closed, 1);
   }
+}
+
+TEST(robust_server, a_timeout_that_is_no_multiple_of_four_milliseconds_is_kept) {
+  const auto begin = std::chrono::steady_clock::now();
+  const int closed = timed_out(3ms, [&](tcp::socket& client) -> asio::awaitable<void> {
+    char byte = 0;
+    const auto [error, count] = co_await client.async_read_some(asio::buffer(&byte, 1), with_error);
+    EXPECT_EQ(error, asio::error::eof);
+  });
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 3ms);
+  EXPECT_EQ(closed, 1);
+}
+
+TEST(robust_server, the_silent_client_of_the_program_is_closed_after_the_timeout_and_not_before) {
+  const auto result = run("robust_server", {"--timeout-ms", "600"});
+  const auto ms = result.captures("^silent  sends nothing, and is closed after (\\d+) ms$");
+  ASSERT_EQ(ms.size(), 1U) << result.text();
+  EXPECT_GE(std::stod(ms[0]), 600) << result.text();
 }
 
 TEST(robust_server, a_client_at_three_quarters_of_the_timeout_is_served) {
@@ -131,6 +151,36 @@ TEST(robust_server, a_slow_reader_that_moves_is_not_timed_out) {
   }
   EXPECT_EQ(back.size(), message.size());
   EXPECT_TRUE(back == message);
+}
+
+TEST(robust_server, an_answer_that_the_system_has_taken_over_is_progress_though_nothing_more_is_read) {
+  const int closed = timed_out(400ms, [](tcp::socket& client) -> asio::awaitable<void> {
+    asio::steady_timer timer(client.get_executor());
+    EXPECT_EQ(co_await echoed(client), 1U);
+    const auto ends = test_support::accepted_sockets(client.remote_endpoint().port());
+    EXPECT_EQ(ends.size(), 1U);
+    const int least = 1, enough = 1 << 16;  // the system makes the first the least that it allows
+    check(setsockopt(ends.at(0), SOL_SOCKET, SO_SNDBUF, &least, sizeof least), "setsockopt");
+    check(setsockopt(client.native_handle(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least), "setsockopt");
+    const std::string block(4096, '!');
+    std::size_t sent = 0;
+    int unread = 0, unsent = 0;
+    do {  // until the server has read all of it, and the system has not taken over all of the answer
+      co_await asio::async_write(client, asio::buffer(block), asio::deferred);
+      sent += block.size();
+      timer.expires_after(100ms);  // meanwhile what has arrived is acknowledged
+      co_await timer.async_wait(asio::deferred);
+      check(ioctl(ends[0], FIONREAD, &unread), "ioctl");
+      check(ioctl(ends[0], SIOCOUTQ, &unsent), "ioctl");
+    } while (unsent + client.available() >= sent && unread == 0);
+    EXPECT_EQ(unread, 0);
+    timer.expires_after(200ms);
+    co_await timer.async_wait(asio::deferred);
+    check(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &enough, sizeof enough), "setsockopt");  // now it takes all
+    timer.expires_after(300ms);
+    co_await timer.async_wait(asio::deferred);
+  });
+  EXPECT_EQ(closed, 0);
 }
 
 TEST(robust_server, a_client_that_never_reads_is_closed_and_costs_little) {
@@ -279,6 +329,18 @@ TEST(robust_server_tcp, a_socket_that_is_closed_with_unread_data_loses_what_the_
   }
 }
 
+TEST(robust_server_tcp, clients_that_are_not_accepted_yet_are_reset_when_the_acceptor_is_closed) {
+  asio::io_context loop(1);
+  tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
+  tcp::socket client(loop);
+  client.connect(acceptor.local_endpoint());
+  acceptor.close();
+  char byte = 0;
+  error_code end;
+  client.read_some(asio::buffer(&byte, 1), end);
+  EXPECT_EQ(end, asio::error::connection_reset);
+}
+
 TEST(robust_server, an_idle_client_sees_the_end_and_one_that_stays_is_closed_after_the_grace) {
   ServerProcess server("robust_server", {"--serve", "--timeout-ms", "86400000"});
   Client idle(server.port), stays(server.port);
@@ -327,6 +389,29 @@ TEST(robust_server, an_orderly_end_waits_for_an_answer_under_way) {
   asio::co_spawn(loop, visit(), rethrow);
   loop.run();  // returns: nothing is left to wait for
   EXPECT_TRUE(stopped);
+}
+
+TEST(robust_server, the_answer_under_way_when_it_is_to_end_arrives_whole) {
+  asio::io_context loop(1);
+  RobustServer server(loop, 1h, 5);
+  tcp::socket client(loop);
+  client.connect(server.endpoint());
+  const auto visit = [&]() -> asio::awaitable<void> {
+    const std::size_t sent = co_await taken_from(client);  // nothing moves any more
+    int unsent = 0, unread = 0;
+    check(ioctl(client.native_handle(), SIOCOUTQ, &unsent), "ioctl");
+    const auto ends = test_support::accepted_sockets(client.remote_endpoint().port());
+    EXPECT_EQ(ends.size(), 1U);
+    for (const int end : ends) check(ioctl(end, FIONREAD, &unread), "ioctl");
+    asio::co_spawn(loop, server.stop(1h), rethrow);
+    std::string received;
+    const auto [end, count] = co_await asio::async_read(client, asio::dynamic_buffer(received), with_error);
+    EXPECT_EQ(end, asio::error::eof);
+    EXPECT_EQ(count, sent - unsent - unread) << "what the server had read";
+    client.close();
+  };
+  asio::co_spawn(loop, visit(), rethrow);
+  loop.run();
 }
 
 TEST(robust_server, while_it_ends_a_client_has_the_whole_grace_and_not_the_timeout) {

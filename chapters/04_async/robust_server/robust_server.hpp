@@ -1,4 +1,4 @@
-/// An echo server for clients that nobody knows: it limits what each of them can use up.
+/// An echo server for clients that nobody knows: it limits what each connection can use up, and how many there are.
 #pragma once
 
 #include <array>
@@ -23,13 +23,18 @@ inline void rethrow(std::exception_ptr error) {
 /// Serves while its loop runs, or until stop().
 class RobustServer {
  public:
-  /// Listens on a free port of 127.0.0.1. Closes at once clients beyond `max_clients`, and others that have sent
-  /// nothing and taken no whole answer for `timeout` (up to a quarter later, or more on a busy machine).
+  /// Listens on a free port of 127.0.0.1. Closes at once clients beyond `max_clients`, and others that make no
+  /// progress for `timeout` (up to a quarter later, or more on a busy machine). Progress is that something has been
+  /// read from the client, or that the system has taken over a whole answer for it.
   RobustServer(asio::io_context& loop, std::chrono::milliseconds timeout, std::size_t max_clients)
       : loop_(loop), timeout_(timeout), max_clients_(max_clients) {
-    // Without these, the system lets the buffers of each connection grow to megabytes. Accepted sockets inherit them.
+    acceptor_.open(tcp::v4());
+    // Without these, the system lets the buffers of each connection grow to megabytes. Accepted sockets inherit them,
+    // if they are set before listen().
     acceptor_.set_option(tcp::socket::receive_buffer_size(1 << 16));
     acceptor_.set_option(tcp::socket::send_buffer_size(1 << 16));
+    acceptor_.bind({asio::ip::address_v4::loopback(), 0});
+    acceptor_.listen();
     asio::co_spawn(loop, accept(), rethrow);
     asio::co_spawn(loop, close_idle_clients(), rethrow);
   }
@@ -102,7 +107,7 @@ class RobustServer {
   /// One timer for all clients, which fires four times per timeout.
   asio::awaitable<void> close_idle_clients() {
     for (;;) {
-      quarter_.expires_after(timeout_ / 4);
+      quarter_.expires_after(std::chrono::microseconds(timeout_) / 4);
       const auto [stopped] = co_await quarter_.async_wait(with_error);
       if (stopped || stopping_) co_return;  // stop() cannot cancel a wait that is just over
       for (Client& client : clients_) {
@@ -114,7 +119,7 @@ class RobustServer {
   }
 
   asio::io_context& loop_;
-  tcp::acceptor acceptor_{loop_, {asio::ip::address_v4::loopback(), 0}};
+  tcp::acceptor acceptor_{loop_};
   const std::chrono::milliseconds timeout_;
   const std::size_t max_clients_;
   asio::steady_timer quarter_{loop_}, all_gone_{loop_};
