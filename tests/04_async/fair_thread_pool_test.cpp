@@ -2,8 +2,6 @@
 
 #include "04_async/fair_thread_pool/fair_thread_pool.hpp"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -19,21 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "04_async/count_locks.hpp"
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
-
-// A sanitizer has a pthread_mutex_lock of its own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define COUNTS_LOCKS 1
-
-static std::atomic<long> locks_taken = 0;  // of std::mutex, by all threads
-
-extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  static const auto real = reinterpret_cast<decltype(&pthread_mutex_lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-  ++locks_taken;
-  return real(mutex);
-}
-#endif
 
 namespace {
 

@@ -2,8 +2,6 @@
 
 #include "04_async/thread_pool/thread_pool.hpp"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,21 +10,9 @@
 #include <set>
 #include <string>
 
+#include "04_async/count_locks.hpp"
 #include "04_async/pools.hpp"
 #include "support/run.hpp"
-
-// A sanitizer has a pthread_mutex_lock of its own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define COUNTS_LOCKS 1
-
-static thread_local long locks_taken = 0;  // of std::mutex, by this thread
-
-extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  static const auto real = reinterpret_cast<decltype(&pthread_mutex_lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-  ++locks_taken;
-  return real(mutex);
-}
-#endif
 
 namespace {
 
@@ -114,9 +100,9 @@ TEST(thread_pool_class, the_destructor_ends_workers_that_sleep) {
 TEST(thread_pool_class, the_destructor_takes_the_lock_to_close_the_pool) {
   auto pool = std::make_unique<ThreadPool>(1);
   sleeping_workers(*pool, 1);
-  const long before = locks_taken;
+  const long before = locks_taken_by_thread;
   pool.reset();
-  EXPECT_GT(locks_taken, before);
+  EXPECT_GT(locks_taken_by_thread, before);
 }
 #endif
 
