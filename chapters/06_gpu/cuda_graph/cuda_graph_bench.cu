@@ -25,6 +25,8 @@ __global__ void hold() {
   }
 }
 
+__global__ void nothing() {}
+
 /// All steps in one kernel: what the same arithmetic costs with one launch, and one load and store per number.
 __global__ void take_all_steps(std::uint32_t* numbers, int count, int kernels) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,6 +57,13 @@ int main(int argc, char** argv) {
   const auto one_by_one = [&] { queue_steps(stream, numbers.data(), count, kernels); };
   Graph graph(stream, one_by_one);
   const auto by_graph = [&] { graph.launch(stream); };
+  Graph empty(stream, [&] {
+    for (int i = 0; i < kernels; ++i) {
+      nothing<<<(count + 255) / 256, 256, 0, stream>>>();
+      CUDA_CHECK(cudaGetLastError());
+    }
+  });
+  const auto by_empty_graph = [&] { empty.launch(stream); };
   const auto in_one_kernel = [&] {
     take_all_steps<<<(count + 255) / 256, 256, 0, stream>>>(numbers.data(), count, kernels);
     CUDA_CHECK(cudaGetLastError());
@@ -104,11 +113,56 @@ int main(int argc, char** argv) {
                             cookbook::cost("us", 1e-6), fmt::format("{}; {}", gpu::device(), cookbook::machine()));
   figures.measure(
       {on_device("one by one", one_by_one), queued_before, on_device("as a graph", by_graph),
-       on_device("all steps in one kernel", in_one_kernel), on_host("the host's calls, one by one", one_by_one),
+       on_device("as a graph, empty kernels", by_empty_graph), on_device("all steps in one kernel", in_one_kernel), on_host("the host's calls, one by one", one_by_one),
        on_host("the host's call of the graph", by_graph)},
       rounds);
   figures.speedup_over("one by one");
   figures.print(checks);
+
+  // What it takes to get a graph, on the host's clock: each row makes a new one, and times one part of its life.
+  enum Part { record, instantiate, upload, first_launch, first_launch_uploaded, second_launch };
+  const auto part = [&](const std::string& name, Part timed) {
+    return cookbook::Benchmark(name, 1, [&, timed] {
+      cudaGraph_t recorded = nullptr;
+      cudaGraphExec_t executable = nullptr;
+      double seconds = 0;
+      const auto take = [&](Part now, auto step) {
+        const cookbook::Stopwatch watch;
+        step();
+        if (now == timed) seconds = watch.seconds();
+      };
+      const auto launch_and_wait = [&] {
+        CUDA_CHECK(cudaGraphLaunch(executable, stream));
+        CUDA_CHECK(cudaStreamSynchronize(stream));
+      };
+      take(record, [&] {
+        CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        one_by_one();
+        CUDA_CHECK(cudaStreamEndCapture(stream, &recorded));
+      });
+      take(instantiate, [&] { CUDA_CHECK(cudaGraphInstantiate(&executable, recorded, 0)); });
+      if (timed == upload || timed == first_launch_uploaded) {
+        take(upload, [&] {
+          CUDA_CHECK(cudaGraphUpload(executable, stream));
+          CUDA_CHECK(cudaStreamSynchronize(stream));
+        });
+        take(first_launch_uploaded, launch_and_wait);
+      } else {
+        take(first_launch, launch_and_wait);
+      }
+      take(second_launch, launch_and_wait);
+      CUDA_CHECK(cudaGraphExecDestroy(executable));
+      CUDA_CHECK(cudaGraphDestroy(recorded));
+      return seconds;
+    });
+  };
+  cookbook::Figures life(fmt::format("one graph of {} kernels, by the host's clock", kernels),
+                         cookbook::cost("us", 1e-6), fmt::format("{}; {}", gpu::device(), cookbook::machine()));
+  life.measure({part("record", record), part("instantiate", instantiate), part("upload", upload),
+                part("first launch, after an upload", first_launch_uploaded),
+                part("first launch, without one", first_launch), part("second launch", second_launch)},
+               rounds);
+  life.print(checks);
 
   CUDA_CHECK(cudaStreamDestroy(stream));
   return checks.exit_code();

@@ -66,6 +66,10 @@ void compare(cookbook::Checks& checks, const char* what, Values values, std::siz
   const std::vector<Way> ways = {
       {"in the device's memory", by(count_in_global), 1},
       {"in shared memory", by(count_in_shared<1>)},
+      {"in shared memory, 2 sets", by(count_in_shared<2>)},
+      {"in shared memory, 4 sets", by(count_in_shared<4>)},
+      {"in shared memory, 8 sets", by(count_in_shared<8>)},
+      {"in shared memory, 16 sets", by(count_in_shared<16>)},
       {"in shared memory, 32 sets", by(count_in_shared<32>)},
       {"cub::DeviceHistogram", [&](cudaStream_t stream) { by_cub(scratch.data(), stream); }}};
 
