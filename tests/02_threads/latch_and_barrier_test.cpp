@@ -101,6 +101,11 @@ TEST(latch_and_barrier, the_pictures_are_those_with_and_without_waiting_for_any_
   }
 }
 
+TEST(latch_and_barrier, a_row_takes_a_199th_of_the_picture) {
+  const double us = microseconds_per_row([](Picture&, int) { std::this_thread::sleep_for(19'900us); }, 1);
+  EXPECT_GE(us, 100);
+}
+
 TEST(latch_and_barrier, the_rows_take_no_longer_than_the_run) {
   const auto start = std::chrono::steady_clock::now();
   const auto result = run("latch_and_barrier");

@@ -1,7 +1,9 @@
 // The formula for a thread's number with every coordinate of many grids, on the host and beside the library's number on
 // the device, and the program seen from outside. Catalogue: 6.C3, 8.C6, B2.5, B2.10.
 
-#include "06_gpu/cuda_thread_index/thread_rank.cuh"
+#define main main_of_the_program  // its grid_for() is tested from inside, too
+#include "06_gpu/cuda_thread_index/cuda_thread_index.cu"
+#undef main
 
 #include <cooperative_groups.h>
 
@@ -86,7 +88,20 @@ void expect_all_visited(unsigned width, unsigned height, unsigned depth) {
   EXPECT_TRUE(result.has_line("ok    elements of a row visited once: " + row)) << result.text();
   EXPECT_TRUE(result.has_line("ok    elements of a picture visited once: " + picture)) << result.text();
   EXPECT_TRUE(result.has_line("ok    elements of a box visited once: " + box)) << result.text();
-  EXPECT_TRUE(result.has_line("ok    ... by 4 blocks in strides: " + box)) << result.text();
+  EXPECT_TRUE(result.has_line("ok    elements of a box visited once, by 4 blocks in strides: " + box)) << result.text();
+}
+
+TEST(cuda_thread_index, the_grid_has_no_block_too_many) {
+  for (const unsigned size : {1U, 15U, 16U, 17U, 32U, 33U}) {
+    const unsigned blocks = size <= 16 ? 1 : size <= 32 ? 2 : 3;
+    const dim3 row = grid_for(dim3(16), size), column = grid_for(dim3(4, 16), 8, size),
+               pile = grid_for(dim3(4, 2, 16), 8, 2, size);
+    EXPECT_EQ(row.x, blocks);
+    EXPECT_EQ(column.x, 2U);
+    EXPECT_EQ(column.y, blocks);
+    EXPECT_EQ(pile.y, 1U);
+    EXPECT_EQ(pile.z, blocks);
+  }
 }
 
 TEST(cuda_thread_index, every_element_is_visited_once_by_default) { expect_all_visited(1000, 30, 5); }

@@ -155,6 +155,41 @@ TEST_F(trace_timeline, the_picture_has_a_box_for_every_event) {
   EXPECT_EQ(read.exit_code, 0) << read.text();
 }
 
+TEST_F(trace_timeline, the_picture_is_high_enough_and_no_two_rows_lie_over_each_other) {
+  const auto read =
+      run("/usr/bin/env", {"python3", "-c",
+                           "import sys, xml.dom.minidom as d\n"
+                           "svg = d.parse(sys.argv[1]).documentElement\n"
+                           "print('high', svg.getAttribute('viewBox').split()[3])\n"
+                           "for box in svg.getElementsByTagName('rect')[1:]:\n"
+                           "    print('box', box.getAttribute('y'), box.getAttribute('height'))\n"
+                           "for text in svg.getElementsByTagName('text'):\n"
+                           "    if text.getAttribute('x') == '0': print('line', text.getAttribute('y'))\n",
+                           svg});
+  ASSERT_EQ(read.exit_code, 0) << read.text();
+  double height = 0, last_line = 0;
+  int boxes = 0, lines = 0;
+  for (const std::string& line : read.out) {
+    std::istringstream words(line);
+    std::string kind;
+    double y = 0, size = 0;
+    words >> kind >> y >> size;
+    if (kind == "high") height = y;
+    if (kind == "box") {
+      EXPECT_LE(y + size, height) << line;
+      ++boxes;
+    }
+    if (kind == "line") {  // a title, or the name of a thread
+      EXPECT_GE(y - last_line, lines == 0 ? 10 : 18) << line;
+      EXPECT_LT(y, height) << line;
+      last_line = y;
+      ++lines;
+    }
+  }
+  EXPECT_EQ(boxes, 2 * 18);
+  EXPECT_EQ(lines, 2 * 6);
+}
+
 TEST_F(trace_timeline, the_drawing_shows_the_same_as_the_numbers) {
   // "  worker 1      10 ms  ..........abbcccdddd": as many letters as the thread was busy, up to one per event.
   int rows = 0;
@@ -316,8 +351,20 @@ TEST(trace_timeline_header, many_threads_have_a_track_each) {
 TEST(trace_timeline_timing, an_event_costs_far_less_than_two_lines_in_a_file) {
   const auto measured = run("trace_timeline");
   const double event = std::stod(measured.captures(R"(to record an event (\d+) ns)").at(0));
-  const double lines = std::stod(measured.captures(R"(under a lock, (\d+) ns)").at(0));
+  const double lines = std::stod(measured.captures(R"(under a lock: (\d+) ns)").at(0));
   EXPECT_LT(4 * event, lines) << measured.text();
+}
+
+TEST(trace_timeline_timing, a_look_at_the_clock_takes_no_less_than_here) {
+  double shortest = 1e9;  // nanoseconds
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const Clock::time_point begin = Clock::now();
+    for (int i = 1; i < 1'000; ++i) Clock::now();
+    shortest = std::min(shortest, 1e3 * milliseconds(Clock::now() - begin));
+  }
+  const auto measured = run("trace_timeline");
+  const double clock = std::stod(measured.captures(R"(to look at the clock once takes (\d+) ns)").at(0));
+  EXPECT_GT(3 * clock, shortest) << measured.text();
 }
 
 TEST(trace_timeline_timing, tasks_that_are_shared_out_by_and_by_end_earlier_than_blocks) {

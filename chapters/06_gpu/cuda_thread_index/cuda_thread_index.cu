@@ -102,7 +102,8 @@ int main(int argc, char** argv) {
   if (!gpu::device_found()) return gpu::skipped;
 
   const dim3 four(4), rectangle(4, 2);  // shapes of small blocks
-  print("row of 10, blocks of 4 threads", visited(10, [&](Element* row) { visit_row<<<3, four>>>(row, 10); }), 10, 1);
+  print("row of 10, blocks of 4 threads",
+        visited(10, [&](Element* row) { visit_row<<<grid_for(four, 10), four>>>(row, 10); }), 10, 1);
   print("row of 10, 2 blocks in strides", visited(10, [&](Element* row) { visit_in_strides<<<2, four>>>(row, 10); }),
         10, 1);
   print("picture of 7 x 3, blocks of 4 x 2",
@@ -124,6 +125,7 @@ int main(int argc, char** argv) {
   checks.equal("elements of a row visited once", visited_once(visited(width, in_row), width), width);
   checks.equal("elements of a picture visited once", visited_once(visited(picture, in_picture), picture), picture);
   checks.equal("elements of a box visited once", visited_once(visited(box, in_box), box), box);
-  checks.equal("... by 4 blocks in strides", visited_once(visited(box, in_strides), box), box);
+  checks.equal("elements of a box visited once, by 4 blocks in strides", visited_once(visited(box, in_strides), box),
+               box);
   return checks.exit_code();
 }

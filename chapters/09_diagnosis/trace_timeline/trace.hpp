@@ -26,7 +26,7 @@ struct alignas(64) Track {
 /// The tracks of all threads. Read them when the threads have been joined.
 class Trace {
  public:
-  /// A track for the calling thread. It stays where it is until the trace is destroyed.
+  /// A track for one thread, which alone writes to it from now on. It stays where it is until the trace is destroyed.
   Track& add_track(std::string name) {
     const std::scoped_lock lock(mutex_);
     Track& track = tracks_.emplace_back(std::move(name));
@@ -41,7 +41,8 @@ class Trace {
   std::deque<Track> tracks_;
 };
 
-/// Records the time from its construction to its destruction, in whatever way the block is left.
+/// Records the time from its construction to its destruction, in whatever way the scope is left. It must end before its
+/// track does. If there is no memory for the event, the program is ended, since a destructor must not throw.
 class Span {
  public:
   Span(Track& track, const char* name) : track_(track), name_(name), begin_(Clock::now()) {}
