@@ -180,17 +180,28 @@ TEST(parallel_loop, equal_shares_are_not_equal_work) {
 }
 
 TEST(parallel_loop, the_last_column_is_the_time_of_one_thread_divided_by_that_of_the_row) {
+  const cookbook::Stopwatch watch;
   const auto result = run("parallel_loop", {"--points", "10000"}, {.limit = std::chrono::seconds(60)});
+  const double all = watch.seconds() * 1e3;
   const auto milliseconds = result.captures("^\\D.* ([0-9.]+) ms +[0-9.]+ x$"),
              factors = result.captures(" ms +([0-9.]+) x$");
   ASSERT_EQ(milliseconds.size(), 5U) << result.text();
   ASSERT_EQ(factors.size(), 5U) << result.text();
   const double one = std::stod(milliseconds[0]);
+  double sum = 0;
   for (std::size_t row = 0; row < 5; ++row) {  // printed with one decimal, and with two
     const double time = std::stod(milliseconds[row]), factor = std::stod(factors[row]);
     EXPECT_GE(factor, (one - 0.06) / (time + 0.06) - 0.01) << result.text();
     EXPECT_LE(factor, (one + 0.06) / (time - 0.06) + 0.01) << result.text();
+    sum += time - 0.06;
   }
+  EXPECT_LE(10 * sum, all) << "a row is the shortest of ten runs\n" << result.text();
+}
+
+TEST(parallel_loop, no_form_is_measured_before_the_threads_of_the_last_one_sleep) {
+  const cookbook::Stopwatch watch;
+  best_of_ten(by_one_thread, random_points(1), 1);
+  EXPECT_GE(watch.seconds(), 0.02);
 }
 
 TEST(parallel_loop_points, are_the_same_in_every_run_and_within_their_square) {

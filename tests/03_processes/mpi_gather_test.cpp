@@ -19,10 +19,14 @@ std::vector<std::string> lines_of(int ranks, int root, int odd_one) {
     numbers.push_back(i == odd_one ? 99 : (i + 1) * (i + 1));
     lists.insert(lists.end(), i, i);
   }
-  const std::vector<int> reversed(numbers.rbegin(), numbers.rend()), nothing(ranks, -1);
+  const std::vector<int> nothing(ranks, -1);
+  std::vector<int> as_sent = {numbers[root]};  // the root's own, and then from the highest rank on
+  for (int i = ranks - 1; i >= 0; --i) {
+    if (i != root) as_sent.push_back(numbers[i]);
+  }
   const std::string on_root = "rank " + std::to_string(root) + " after ",
                     on_other = "rank " + std::to_string((root + 1) % ranks) + " after ";
-  std::vector<std::string> lines = {on_root + "MPI_Recv from any rank " + text(reversed),
+  std::vector<std::string> lines = {on_root + "MPI_Recv from any rank " + text(as_sent),
                                     on_root + "MPI_Gather             " + text(numbers)};
   if (ranks > 1) {
     lines.push_back(on_other + "MPI_Gather             " + text(nothing));

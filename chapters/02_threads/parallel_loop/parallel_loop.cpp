@@ -66,9 +66,9 @@ long by_tbb(const std::vector<Point>& points, int threads) {
   return arena.execute([&] {
     return tbb::parallel_reduce(
         tbb::blocked_range<int>(0, count), 0L,
-        [&](const tbb::blocked_range<int>& range, long pairs) {
-          for (int i = range.begin(); i < range.end(); ++i) pairs += close_to(points, i);
-          return pairs;
+        [&](const tbb::blocked_range<int>& range, long sum) {
+          for (int i = range.begin(); i < range.end(); ++i) sum += close_to(points, i);
+          return sum;
         },
         std::plus<>());
   });

@@ -10,7 +10,7 @@
 
 #include <cstdio>
 
-volatile long sum = 0;  // volatile: else a compiler may add up in a register, which mostly hides the mistake
+volatile long sum = 0;  // volatile: else a compiler may add once per thread, which mostly hides the mistake
 
 int main() {
   constexpr long count = 100'000'000;

@@ -2,14 +2,16 @@
 //
 // Each of five ranks has a number, the square of (rank + 1). If the root receives from any rank, the numbers come in
 // the order of the messages. MPI_Gather collects them in the order of the ranks, whichever comes first. MPI_Allgather
-// gives the collection to all ranks, and MPI_Gatherv collects lists of different lengths, which the root has to know
-// before.
+// gives the collection to all ranks, and MPI_Gatherv collects lists of different lengths, which the root must know
+// beforehand.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_gather/mpi_gather.cpp common/cookbook/*.cpp -lfmt -o mpi_gather
 // Run:     mpirun -n 5 mpi_gather [--root N] [--odd-one N]
 
+#include <chrono>
 #include <numeric>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -18,20 +20,25 @@
 
 namespace {
 
-/// The naive form: the root receives from any rank. The highest rank sends first here, then the next lower one, each
-/// when the one before has been received, so that every run has this order. Called by all ranks.
+/// By hand: the root has its own number, and receives the others from any rank. The highest rank sends first here, then
+/// the next lower one, each when the one before has been received, so that every run has this order. Called by all.
 std::vector<int> receive_from_any(int mine, int root, const mpi::Environment& world) {
-  std::vector<int> received;
-  for (int turn = world.size() - 1; turn >= 0; --turn) {
-    int number = mine;
-    if (world.rank() == turn && turn != root) MPI_CHECK(MPI_Send(&mine, 1, MPI_INT, root, 0, MPI_COMM_WORLD));
-    if (world.rank() == root && turn != root) {
+  if (world.rank() == root) {
+    std::vector<int> received{mine};
+    for (int i = 1; i < world.size(); ++i) {
+      int number = 0;
       MPI_CHECK(MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      received.push_back(number);
+      MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // only now does the next rank send
     }
-    if (world.rank() == root) received.push_back(number);
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // whose turn is next does not send before
+    return received;
   }
-  return received;
+  for (int turn = world.size() - 1; turn >= 0; --turn) {
+    if (turn == root) continue;
+    if (world.rank() == turn) MPI_CHECK(MPI_Send(&mine, 1, MPI_INT, root, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  return {};
 }
 
 /// The lists of all ranks one after another, on the root; nothing on the others. Called by all ranks.
@@ -61,6 +68,7 @@ int main(int argc, char** argv) {
 
   const int mine = rank == odd_one ? 99 : (rank + 1) * (rank + 1);
   const std::vector<int> from_any = receive_from_any(mine, root, world);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20 * (ranks - 1 - rank)));  // the highest rank is first again
   std::vector<int> on_root(ranks, -1), on_all(ranks, -1);
   MPI_CHECK(MPI_Gather(&mine, 1, MPI_INT, on_root.data(), 1, MPI_INT, root, MPI_COMM_WORLD));
   MPI_CHECK(MPI_Allgather(&mine, 1, MPI_INT, on_all.data(), 1, MPI_INT, MPI_COMM_WORLD));
