@@ -65,6 +65,17 @@ TEST(process_lock, the_lock_for_processes_loses_nothing_whatever_their_number) {
   }
 }
 
+TEST(process_lock, the_costs_add_up_to_no_more_than_the_run) {
+  constexpr double changes = 4'000'000;
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run("process_lock");
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - start;
+  double counted = 0;
+  for (const std::string& cost : result.captures("(\\d+\\.\\d) ns$")) counted += std::stod(cost) * changes;
+  EXPECT_GT(counted, 0);
+  EXPECT_LE(counted, ns.count()) << result.text();
+}
+
 TEST(process_lock, without_a_lock_and_with_copies_of_one_changes_get_lost) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
   bool without = false, copied = false;

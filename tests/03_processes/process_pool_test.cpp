@@ -93,6 +93,27 @@ TEST(process_pool, the_costs_add_up_to_no_more_than_the_run) {
   EXPECT_LE(counted, us.count()) << result.text();
 }
 
+TEST(process_pool_timing, the_shortest_tasks_cost_far_less_in_chunks) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("process_pool");
+    const auto ones = result.captures("^x \\* x +\\S+ us +(\\S+) us"),
+               chunks = result.captures("^x \\* x .* (\\S+) us$");
+    ASSERT_EQ(ones.size() + chunks.size(), 2U) << result.text();
+    if (std::stod(ones[0]) > 5 * std::stod(chunks[0])) return;
+  }
+  FAIL() << "one by one, squares cost no more than five times as much as in chunks";
+}
+
+TEST(process_pool_chunk, no_more_than_the_numbers_in_use_are_copied) {
+  Chunk from = {}, to = {};
+  from.count = 2;
+  from.values[1] = from.values[2] = 7;
+  copy(from, to);
+  EXPECT_EQ(to.count, 2U);
+  EXPECT_EQ(to.values[1], 7);
+  EXPECT_EQ(to.values[2], 0);
+}
+
 TEST(process_pool, any_number_of_workers_and_tasks_will_do) {
   for (const std::string processes : {"1", "64"}) {
     const auto result = run("process_pool", {"--processes", processes, "--items", "1"});

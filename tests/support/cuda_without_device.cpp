@@ -8,6 +8,7 @@
 //                             the places are reached
 //   COOKBOOK_CUDA_FULL=N      device N has no memory left
 //   COOKBOOK_CUDA_MEMORY=N    no device has so many bytes at a stretch, or more
+//   COOKBOOK_CUDA_POISON=N    new memory begins with ints of this value; zeros without it
 //   COOKBOOK_CUDA_RECORD=F    appends to this file "not asked" if the program does anything else with CUDA after a
 //                             refused launch before it asks for the last error; at the end of the program "place N was
 //                             reached M times" for each such place; and "not launched K" for each of its kernels that
@@ -19,6 +20,7 @@
 #include <driver_types.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -113,6 +115,9 @@ cudaError_t allocate(void** data, std::size_t size) {
   if (found == MAP_FAILED) return called(cudaErrorMemoryAllocation);
   *static_cast<std::size_t*>(found) = size + head;
   *data = static_cast<char*>(found) + head;
+  if (const int poison = number("COOKBOOK_CUDA_POISON", 0); poison != 0) {
+    std::fill_n(static_cast<int*>(*data), std::min<std::size_t>(size, 4096) / sizeof(int), poison);
+  }
   return called();
 }
 

@@ -38,6 +38,7 @@ struct NoLock {
 
 /// An atomic variable that needs no lock of its own works between processes, too.
 struct Board {
+  static_assert(std::atomic<int>::is_always_lock_free && std::atomic<long>::is_always_lock_free);
   std::atomic<int> started = 0;
   std::atomic<long> counter = 0;
 };
@@ -52,6 +53,7 @@ void add_often(Board& board, Mutex& mutex, long changes) {
   }
 }
 
+/// How processes have ended; "aborted" is every end but that with 0.
 struct Ends {
   int good = 0, aborted = 0, asleep = 0;
 };
@@ -65,7 +67,7 @@ std::string state_of(pid_t process) {
 }
 
 /// Whether this child and all others that have not ended sleep. Their states are read one after the other, but while
-/// one of them worked, the counter would change.
+/// one of them worked, the counter would soon change.
 bool all_sleep(pid_t child, const std::vector<pid_t>& children, const Board& board) {
   const long before = board.counter;
   const bool nobody_works = std::all_of(children.begin(), children.end(), [](pid_t other) {

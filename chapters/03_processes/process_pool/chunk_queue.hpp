@@ -21,7 +21,7 @@ struct Chunk {
   long values[room];  ///< arguments, then results
 };
 
-/// Copies a chunk, but not the places of it that are not in use: most chunks are small.
+/// Copies a chunk, but not those of its values that are not in use: most chunks are small.
 inline void copy(const Chunk& from, Chunk& to) {
   std::memcpy(&to, &from, offsetof(Chunk, values) + from.count * sizeof(long));
 }

@@ -2,7 +2,7 @@
 //
 // Looks for five libraries of CUDA, opens each of them and asks for its version. Then it runs a small kernel on every
 // GPU and looks at the result. So it finds what a list of files does not show: a library that cannot be loaded, a
-// driver that is too old, a GPU for which this program has no code. It says PASSED, or what is missing.
+// driver that is too old, a GPU for which this program has no code. It says PASSED, or what has failed.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_self_check/cuda_self_check.cu common/cookbook/*.cpp -lfmt -ldl -o cuda_self_check
 // Run:     cuda_self_check [--libraries "cublas cufft"]
@@ -19,11 +19,13 @@
 namespace {
 
 void check_library(cookbook::Checks& checks, const std::string& name) {
-  const Handle library = open_library(name);
+  std::string problem;
+  const Handle library = open_library(name, &problem);
   checks.that(fmt::format("lib{} can be opened", name), library != nullptr);
   if (library) {
     cookbook::println("      version {}, {}", version_of(library, name), file_of(library));
   } else {
+    if (!problem.empty()) cookbook::println("      {}", problem);
     cookbook::println("      install NVIDIA's CUDA toolkit {}, or add the library's folder to LD_LIBRARY_PATH",
                       CUDART_VERSION / 1000);
   }
@@ -50,7 +52,7 @@ cudaError_t run_kernel(int device, int& result) {
 }
 
 /// Whether the kernel ran and wrote what it should; prints a line about the device.
-bool is_supported(int device) {
+bool runs_kernel(int device) {
   cudaDeviceProp properties = {};
   int result = 0;
   cudaError_t error = cudaGetDeviceProperties(&properties, device);
@@ -58,7 +60,7 @@ bool is_supported(int device) {
   const std::string problem = error != cudaSuccess ? cudaGetErrorString(error) : result != 42 ? "wrong result" : "";
   cookbook::println("      device #{}: {}, compute capability {}.{}, PCI bus {} device {}, {}", device, properties.name,
                     properties.major, properties.minor, properties.pciBusID, properties.pciDeviceID,
-                    problem.empty() ? "[SUPPORTED]" : problem);
+                    problem.empty() ? "runs a kernel" : problem);
   return problem.empty();
 }
 
@@ -74,7 +76,7 @@ int main(int argc, char** argv) {
   std::istringstream names(libraries);
   for (std::string name; names >> name;) check_library(checks, name);
 
-  int driver = 0, runtime = 0, count = 0, supported = 0;
+  int driver = 0, runtime = 0, count = 0, running = 0;
   CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
   const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;  // 0: no driver is installed
   const bool too_old = has_driver && driver / 1000 < runtime / 1000;
@@ -90,9 +92,9 @@ int main(int argc, char** argv) {
   }
 
   CUDA_CHECK(cudaGetDeviceCount(&count));
-  for (int device = 0; device < count; ++device) supported += is_supported(device);
-  checks.equal("devices that run a kernel", supported, count);
-  cookbook::println("{}/{} devices are supported", supported, count);
+  for (int device = 0; device < count; ++device) running += runs_kernel(device);
+  checks.equal("devices that run a kernel", running, count);
+  cookbook::println("{}/{} devices run a kernel", running, count);
   cookbook::println("{}", checks.passed() ? "PASSED" : "FAILED");
   return checks.exit_code();
 }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 struct CloseLibrary {
   void operator()(void* handle) const { dlclose(handle); }
@@ -15,11 +16,16 @@ using Handle = std::unique_ptr<void, CloseLibrary>;
 
 /// Opens libNAME.so wherever the loader finds it; null if it finds none. That name belongs to the package for
 /// developers. A machine that only runs programs has names with the major version at the end, such as libNAME.so.13.
-inline Handle open_library(const std::string& name) {
+/// `problem` is then what the loader says of the first file that is there, but cannot be opened.
+inline Handle open_library(const std::string& name, std::string* problem = nullptr) {
   const std::string file = "lib" + name + ".so";
-  if (void* handle = dlopen(file.c_str(), RTLD_LAZY)) return Handle(handle);
-  for (int major = 20; major > 0; --major) {  // the newest first
-    if (void* handle = dlopen((file + '.' + std::to_string(major)).c_str(), RTLD_LAZY)) return Handle(handle);
+  std::vector<std::string> files = {file};
+  for (int major = 20; major > 0; --major) files.push_back(file + '.' + std::to_string(major));  // the highest first
+  for (const std::string& each : files) {
+    if (void* handle = dlopen(each.c_str(), RTLD_NOW)) return Handle(handle);
+    const std::string error = dlerror();
+    const bool is_there = !error.starts_with(each + ": cannot open shared object file");
+    if (problem != nullptr && problem->empty() && is_there) *problem = error;
   }
   return nullptr;
 }
