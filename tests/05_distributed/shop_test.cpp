@@ -2,6 +2,8 @@
 
 #include "05_distributed/shop/shop.hpp"
 
+#include <kj/timer.h>
+
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -71,13 +73,13 @@ TEST(shop, only_the_shop_that_waits_between_reading_and_writing_loses_money_and_
         "customer-M deposits 50.00 twice +balance 100.00", "3 clients, 111 cents from each +kept +deposits"}) {
     EXPECT_THAT(result.lines_with("^" + std::string(row) + "$"), testing::SizeIs(1)) << row << result.text();
   }
-  EXPECT_EQ(kept_by(result, "no wait"), 100) << result.text();
-  EXPECT_EQ(kept_by(result, "waits, reads and writes"), 100) << result.text();
-  const double left = kept_by(result, "reads, waits, writes");
+  EXPECT_EQ(kept_by(result, "no bank"), 100) << result.text();
+  EXPECT_EQ(kept_by(result, "asks bank, reads balance, writes"), 100) << result.text();
+  const double left = kept_by(result, "reads balance, asks bank, writes");
   EXPECT_GE(left, 33.3) << "of three deposits that read the same balance one is left\n" << result.text();
   EXPECT_LT(left, 100) << result.text();
   // Three clients wait for each answer, which takes 1 ms at least; a tenth less may be the coarseness of the timer.
-  for (const std::string kind : {"reads, waits, writes", "waits, reads and writes"}) {
+  for (const std::string kind : {"reads balance, asks bank, writes", "asks bank, reads balance, writes"}) {
     const auto per_second = result.captures("^" + kind + " .* (\\d+) /s$");
     ASSERT_EQ(per_second.size(), 1U) << result.text();
     EXPECT_LE(std::stoi(per_second[0]), 3 * 1100) << "the bank has not been asked\n" << result.text();
@@ -143,6 +145,21 @@ TEST_F(shop_object, refuses_what_is_wrong_and_changes_nothing) {
   const auto answer = node.call(client.allAccountsRequest());
   ASSERT_EQ(answer.getAccounts().size(), 1U);
   EXPECT_EQ(answer.getAccounts()[0].getCents(), 100);
+}
+
+TEST(shop_with_bank, refuses_what_is_wrong_without_asking_the_bank) {
+  for (const bool reads_first : {true, false}) {
+    remote::Node node;
+    kj::TimerImpl stopped(kj::origin<kj::TimePoint>());  // a bank that never answers
+    api::Shop::Client client = kj::heap<ShopWithBank>(stopped, reads_first);
+    Calls shop{node, client};
+    shop.log_on("x");
+    for (const long cents : {0L, -1L, most + 1}) {
+      ASSERT_EQ(error_of([&] { shop.deposit("x", cents); }), "an amount has 1 to 1000000000 cents");
+    }
+    ASSERT_EQ(error_of([&] { shop.deposit("y", 1); }), "unknown account: y");
+    EXPECT_EQ(shop.balance("x"), 0);
+  }
 }
 
 TEST(shop_server, an_exception_reaches_the_caller_alone_and_the_state_outlives_the_clients) {

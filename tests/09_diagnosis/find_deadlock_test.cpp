@@ -87,6 +87,31 @@ Thread 1 (Thread 0x7f0 (LWP 20) "main"):
   EXPECT_EQ(one.place, "inner, x.cpp:37");
 }
 
+TEST(find_deadlock_gdb, mutex_has_its_address_where_it_has_no_name_and_never_the_name_of_another) {
+  const auto waiting = waiting_threads(R"(Thread 5 (Thread 0x7f4 (LWP 24) "d"):
+#5  0x0000560912 in std::mutex::lock (this=0x560912879140 <tea>) at /usr/include/c++/12/bits/std_mutex.h:100
+$1 = 20
+
+Thread 4 (Thread 0x7f3 (LWP 23) "c"):
+#5  std::recursive_mutex::lock (this=0x5609) at /usr/include/c++/12/mutex:108
+$2 = 20
+
+Thread 3 (Thread 0x7f2 (LWP 22) "b"):
+#5  std::mutex::lock (this=0x560912879188 <shop::rice+8>) at /usr/include/c++/12/bits/std_mutex.h:100
+$3 = 20
+
+Thread 2 (Thread 0x7f1 (LWP 21) "a"):
+#5  0x0000560912 in another::wait (this=0x560912879140 <salt>) at x.cpp:7
+$4 = 20
+)",
+                                       "x.cpp");
+  const auto mutex_of = [&](int thread) { return waiting.contains(thread) ? waiting.at(thread).mutex : "no entry"; };
+  EXPECT_EQ(mutex_of(24), "tea");
+  EXPECT_EQ(mutex_of(23), "0x5609");
+  EXPECT_EQ(mutex_of(22), "shop::rice+8");
+  EXPECT_EQ(mutex_of(21), "?");
+}
+
 TEST(find_deadlock, names_the_circle_those_that_wait_for_it_and_the_line) {
   const test_support::TemporaryDirectory folder;
   const auto result = run("find_deadlock", {}, {.environment = {{"TMPDIR", folder.path.string()}}, .limit = 150s});

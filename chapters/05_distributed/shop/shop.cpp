@@ -21,30 +21,6 @@
 
 namespace {
 
-/// A shop that asks a bank before it takes a deposit. The delay stands for a call of another server: meanwhile the
-/// event loop serves other clients.
-class ShopWithBank : public Shop {
- public:
-  ShopWithBank(kj::Timer& timer, bool reads_first) : timer_(timer), reads_first_(reads_first) {}
-
-  kj::Promise<void> deposit(DepositContext context) override {
-    const std::string name = context.getParams().getName();
-    const long before = account_of(name);
-    return timer_.afterDelay(1 * kj::MILLISECONDS).then([this, name, before, context]() mutable {
-      const long cents = amount(context.getParams().getCents());
-      if (reads_first_) {
-        account_of(name) = before + cents;  // overwrites what others have deposited during the wait
-      } else {
-        change(name, cents);
-      }
-    });
-  }
-
- private:
-  kj::Timer& timer_;
-  bool reads_first_;
-};
-
 std::string in_dollars(long cents) { return fmt::format("{}.{:02}", cents / 100, cents % 100); }
 
 /// A client of the shop. Each function throws a remote::Error with the shop's text if the shop refuses.
@@ -139,10 +115,10 @@ int main(int argc, char** argv) {
 
   cookbook::println("{:36}{:>8}{:>16}", fmt::format("{} clients, {} cents from each", clients, deposits), "kept",
                     "deposits");
-  const long kept = deposit_at_once("no wait", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
-  deposit_at_once("reads, waits, writes", clients, deposits,
+  const long kept = deposit_at_once("no bank", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
+  deposit_at_once("reads balance, asks bank, writes", clients, deposits,
                   [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), true); });
-  const long after = deposit_at_once("waits, reads and writes", clients, deposits,
+  const long after = deposit_at_once("asks bank, reads balance, writes", clients, deposits,
                                      [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), false); });
 
   cookbook::Checks checks;

@@ -1,5 +1,7 @@
-/// The object of the recipe shop.
+/// The objects of the recipe shop.
 #pragma once
+
+#include <kj/timer.h>
 
 #include <map>
 #include <stdexcept>
@@ -63,4 +65,28 @@ class Shop : public api::Shop::Server {
 
  private:
   std::map<std::string, long> accounts_;
+};
+
+/// A shop that asks a bank before it takes a deposit. The delay stands for a call of another server: meanwhile the
+/// event loop serves other clients.
+class ShopWithBank : public Shop {
+ public:
+  ShopWithBank(kj::Timer& timer, bool reads_first) : timer_(timer), reads_first_(reads_first) {}
+
+  kj::Promise<void> deposit(DepositContext context) override {
+    const std::string name = context.getParams().getName();
+    const long cents = amount(context.getParams().getCents());
+    const long before = account_of(name);
+    return timer_.afterDelay(1 * kj::MILLISECONDS).then([this, name, cents, before] {
+      if (reads_first_) {
+        account_of(name) = before + cents;  // overwrites what others have deposited during the wait
+      } else {
+        change(name, cents);
+      }
+    });
+  }
+
+ private:
+  kj::Timer& timer_;
+  bool reads_first_;
 };

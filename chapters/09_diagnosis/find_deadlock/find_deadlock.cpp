@@ -61,7 +61,7 @@ std::map<int, Waiting> waiting_in(const std::string& program) {
 
 /// Prints who waits for whom. Returns the names of the threads in the circle, in its order.
 std::vector<std::string> print_waiting(const std::map<int, Waiting>& waiting) {
-  cookbook::println("{:<9}{:<11}{:<9}{}", "thread", "waits for", "held by", "in");
+  cookbook::println("{:<9}{:<11}{:<9}{}", "thread", "waits for", "held by", "at");
   for (const auto& [thread, what] : waiting) {
     const auto holder = waiting.find(what.holder);
     const std::string held_by = holder == waiting.end() ? std::to_string(what.holder) : holder->second.name;
@@ -118,8 +118,11 @@ int main(int argc, char** argv) {
                     {"g++", "-std=c++20", "-g", "-fsanitize=thread", path, "-pthread", "-o", sanitized}});
 
   cookbook::println("gdb, in a run that hangs:");
-  const std::vector<std::string> circle = print_waiting(waiting_in(plain));
+  std::vector<std::string> circle = print_waiting(waiting_in(plain));
+  // From north on, also if the system's numbers began anew after north was started.
+  std::rotate(circle.begin(), std::find(circle.begin(), circle.end(), "north"), circle.end());
   cookbook::println("ThreadSanitizer, in a run that ends:");
+  // -R: addresses are not random; with some kernels this ThreadSanitizer does not start otherwise.
   const auto orders =
       print_lock_orders(output_of_tool({"env", "TSAN_OPTIONS=exitcode=0", "setarch", "-R", sanitized, "in-turns"}));
 

@@ -11,7 +11,7 @@
 /// A thread that waits in std::mutex::lock(). Threads have the numbers that the system gives them (LWP in gdb).
 struct Waiting {
   std::string name;   // of the thread
-  std::string mutex;  // the variable in which it is
+  std::string mutex;  // the variable in which it is ("rice", "rice+8"), or its address
   int holder = 0;     // the thread that has locked it
   std::string place;  // the innermost function of the program's own source, and the line
 };
@@ -37,7 +37,7 @@ inline std::vector<int> find_circle(const std::map<int, Waiting>& waiting) {
 ///   thread apply all backtrace                   of which `source`, a file's name, is looked for
 inline std::map<int, Waiting> waiting_threads(const std::string& gdb_output, const std::string& source) {
   static const std::regex header("^Thread \\d+ \\(.*\\(LWP (\\d+)\\) \"(.*)\"\\):");
-  static const std::regex in_lock("std::mutex::lock \\(this=0x[0-9a-f]+ <(\\w+)>\\)");
+  static const std::regex in_lock("mutex::lock \\(this=(0x[0-9a-f]+)(?: <([^>]+)>)?\\)");
   static const std::regex owner("^\\$\\d+ = (\\d+)$");
   const std::regex frame("^#\\d+ +(?:0x[0-9a-f]+ in )?([\\w:]+).* at (?:.*/)?(" + source + ":\\d+)$");
   std::map<int, Waiting> waiting;
@@ -49,6 +49,7 @@ inline std::map<int, Waiting> waiting_threads(const std::string& gdb_output, con
     if (std::regex_search(line, match, header)) {
       thread = std::stoi(match[1]);
       name = match[2];
+      mutex = "?";
     } else if (std::regex_search(line, match, owner)) {
       waiting[thread] = {name, mutex, std::stoi(match[1]), ""};
     } else if (std::regex_search(line, match, frame)) {
@@ -56,7 +57,7 @@ inline std::map<int, Waiting> waiting_threads(const std::string& gdb_output, con
         waiting[thread].place = match.str(1) + ", " + match.str(2);
       }
     } else if (std::regex_search(line, match, in_lock)) {
-      mutex = match[1];
+      mutex = match[match[2].matched ? 2 : 1];
     }
   }
   return waiting;
