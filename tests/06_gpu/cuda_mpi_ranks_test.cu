@@ -1,11 +1,13 @@
 // The program's output with several numbers of ranks, with device pointers (where the MPI library takes them) and
-// without.
+// without; and the devices that ranks of several machines take.
 
 #define main cuda_mpi_ranks_main  // the functions stand in the program's file, and the test has a main() of its own
 #include "06_gpu/cuda_mpi_ranks/cuda_mpi_ranks.cu"
 #undef main
 
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "06_gpu/without_device.hpp"
@@ -16,6 +18,20 @@ namespace {
 using test_support::run;
 using test_support::run_ranks;
 
+bool two_machines = false;
+
+bool is_rank() { return std::getenv("COOKBOOK_IS_RANK") != nullptr; }
+
+/// Runs the test with this name in several ranks, with devices that are not there.
+void expect_that_ranks_pass(int ranks, const std::string& test, std::map<std::string, std::string> settings) {
+  settings["LD_PRELOAD"] = cuda_test::library();
+  settings["COOKBOOK_IS_RANK"] = "1";
+  const auto result = run_ranks(ranks, "cuda_mpi_ranks_test", {"--gtest_filter=*." + test + "*"},
+                                {.environment = settings, .probed = false});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("1 test.* ran").size(), static_cast<std::size_t>(ranks)) << result.text();
+}
+
 TEST(cuda_mpi_ranks, every_rank_has_the_sum_both_ways) {
   for (const int ranks : {1, 2, 3}) {
     for (const bool staged : {false, true}) {
@@ -23,7 +39,8 @@ TEST(cuda_mpi_ranks, every_rank_has_the_sum_both_ways) {
                                  : run_ranks(ranks, "cuda_mpi_ranks", {"--count", "100003"});
       if (result.exit_code == 77) GTEST_SKIP() << result.text();
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.lines_with("^rank \\d of \\d has device \\d+$").size(), static_cast<std::size_t>(ranks));
+      EXPECT_EQ(result.lines_with("^rank (\\d) of \\d: number \\1 on its machine, has device \\d+ of \\d+$").size(),
+                static_cast<std::size_t>(ranks));
       const auto ways =
           result.captures("^(\\S+) memory: +to the host +\\d+ us, MPI_Allreduce +\\d+ us, back +\\d+ us$");
       ASSERT_GE(ways.size(), 2U) << result.text();
@@ -48,19 +65,34 @@ TEST(cuda_mpi_ranks, ranks_with_one_visible_device_share_it) {
   const auto result = run_ranks(2, "cuda_mpi_ranks", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("rank 0 of 2 has device 0")) << result.text();
-  EXPECT_TRUE(result.has_line("rank 1 of 2 has device 0")) << result.text();
+  EXPECT_TRUE(result.has_line("rank 0 of 2: number 0 on its machine, has device 0 of 1")) << result.text();
+  EXPECT_TRUE(result.has_line("rank 1 of 2: number 1 on its machine, has device 0 of 1")) << result.text();
+}
+
+// Ranks 0 and 2 are said to be on one machine, 1 and 3 on another, and each machine to have two devices.
+TEST(cuda_mpi_ranks, the_number_on_the_machine_decides_which_device_a_rank_takes) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  if (!is_rank()) {
+    expect_that_ranks_pass(4, "the_number_on_the_machine", {{"COOKBOOK_CUDA_DEVICES", "2"}});
+    return;
+  }
+  const mpi::Environment world;
+  two_machines = true;
+  const Place place = take_device();
+  two_machines = false;
+  int current = -1;
+  CUDA_CHECK(cudaGetDevice(&current));
+  EXPECT_EQ(place.rank_on_machine, world.rank() / 2);
+  EXPECT_EQ(place.device, world.rank() / 2);
+  EXPECT_EQ(place.devices, 2);
+  EXPECT_EQ(current, place.device);
 }
 
 // The memory of a device that is not there is the host's, so any MPI library can take its pointers.
 TEST(cuda_mpi_ranks, what_lies_on_the_devices_is_summed_there) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
-  if (std::getenv("COOKBOOK_IS_RANK") == nullptr) {
-    const auto result =
-        run_ranks(2, "cuda_mpi_ranks_test", {"--gtest_filter=*.what_lies_on_the_devices*"},
-                  {.environment = {{"LD_PRELOAD", cuda_test::library()}, {"COOKBOOK_IS_RANK", "1"}}, .probed = false});
-    EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("1 test.* ran").size(), 2U) << result.text();
+  if (!is_rank()) {
+    expect_that_ranks_pass(2, "what_lies_on_the_devices", {});
     return;
   }
   const mpi::Environment world;
@@ -79,3 +111,11 @@ TEST(cuda_mpi_ranks, without_a_device_says_why_it_is_skipped) {
 }
 
 }  // namespace
+
+// This stands before MPI's own function (MPI 4.0, chapter 15), which calls all ranks here ranks of one machine.
+extern "C" int MPI_Comm_split_type(MPI_Comm ranks, int type, int key, MPI_Info info, MPI_Comm* part) {
+  if (!two_machines) return PMPI_Comm_split_type(ranks, type, key, info, part);
+  int rank = 0;
+  PMPI_Comm_rank(ranks, &rank);
+  return PMPI_Comm_split(ranks, rank % 2, key, part);
+}

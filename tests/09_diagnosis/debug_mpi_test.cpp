@@ -42,11 +42,12 @@ TEST(debug_mpi, the_program_prints_where_each_rank_is_and_where_they_differ) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0) << result.text();
   EXPECT_THAT(result.out,
-              testing::ElementsAre("rank 2 receives with another tag; the program hangs", "  rank 0  MPI_Barrier",
-                                   "  rank 1  MPI_Barrier", "  rank 2  MPI_Recv from 1, tag 8", "  rank 3  MPI_Barrier",
-                                   "  the collective calls are the same so far",
-                                   "rank 3 skips a collective call; the program hangs", "  rank 0  MPI_Allreduce",
-                                   "  rank 1  MPI_Allreduce", "  rank 2  MPI_Allreduce", "  rank 3  MPI_Barrier",
+              testing::ElementsAre("rank 2 receives with another tag", "  no rank has moved for 300 ms",
+                                   "  rank 0  MPI_Barrier", "  rank 1  MPI_Barrier", "  rank 2  MPI_Recv from 1, tag 8",
+                                   "  rank 3  MPI_Barrier", "  the collective calls are the same so far",
+                                   "rank 3 skips a collective call", "  no rank has moved for 300 ms",
+                                   "  rank 0  MPI_Allreduce", "  rank 1  MPI_Allreduce", "  rank 2  MPI_Allreduce",
+                                   "  rank 3  MPI_Barrier",
                                    "  collective call 2 differs: MPI_Allreduce (0, 1, 2) MPI_Barrier (3)",
                                    "rank 3 names another root; the program ends", "  rank 0 has 42", "  rank 1 has 42",
                                    "  rank 2 has 42", "  rank 3 has 0",
@@ -77,6 +78,13 @@ TEST(debug_mpi_own_decision, the_report_names_the_rank_that_has_left_the_loop) {
       process, {"rank 0  MPI_Allreduce", "rank 1  MPI_Allreduce", "rank 2  MPI_Gather, root 0", "rank 3  MPI_Allreduce",
                 "collective call 5 differs: MPI_Allreduce (0, 1, 3) MPI_Gather, root 0 (2)"});
   process.stop(SIGTERM);
+}
+
+TEST(debug_mpi, ranks_that_share_no_memory_are_told_so) {
+  // A test for one host: without this component Open MPI has no window of shared memory.
+  const auto result = run("debug_mpi_own_decision", {}, {.environment = {{"OMPI_MCA_osc", "^sm"}}});
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_THAT(result.err, testing::Contains(testing::HasSubstr("call_watch: the ranks share no memory")));
 }
 
 /// What ranks have noted that have made these collective calls.
@@ -214,6 +222,8 @@ TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {
          "  int rank, n = 0;\n"
          "  MPI_Init(0, 0);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+         "  MPI_Query_thread(&n);\n"  // the watch adds a thread
+         "  if (n < MPI_THREAD_FUNNELED) return 1;\n"
          "  if (rank == 0) MPI_Recv(&n, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
          "  if (rank == 1) MPI_Gather(&n, 1, MPI_INT, large, 1, MPI_INT, 1, MPI_COMM_WORLD);\n"
          "  if (rank == 2) MPI_Send(large, 1000000, MPI_INT, 0, 6, MPI_COMM_WORLD);\n"

@@ -1,9 +1,12 @@
 // What the program prints, and what the page says of other uses of the annotations: each compiled by Clang.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "09_diagnosis/run_tool.hpp"
@@ -92,9 +95,29 @@ TEST(thread_safety_analysis, functions_that_are_right_can_be_called_one_after_an
       account.in_a_lambda(100);
       account.if_wanted(true);
       account.if_wanted(false);
-      EXPECT_EQ(*account.leaked(), 111 * round);  // nobody else uses the balance
+      EXPECT_EQ(*account.leaked(), 112 * round);  // nobody else uses the balance
     }
   });
+}
+
+/// What no compiler says either: that a Lock locks.
+TEST(thread_safety_analysis_lock, lets_one_thread_in_at_a_time) {
+  Mutex mutex;
+  std::atomic<bool> has_come = false, inside = false;
+  std::jthread other;
+  {
+    const Lock lock(mutex);
+    other = std::jthread([&] {
+      has_come = true;
+      const Lock lock_of_other(mutex);
+      inside = true;
+    });
+    while (!has_come) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(inside);
+  }
+  test_support::with_watchdog([&] { other.join(); });
+  EXPECT_TRUE(inside);
 }
 
 TEST(thread_safety_analysis, skips_itself_without_clang) {
@@ -126,6 +149,9 @@ TEST(thread_safety_analysis, what_the_page_says_of_other_uses_is_true) {
             "")
       << "a mutex is known by its expression";
   EXPECT_EQ(judged("void f() { Lock lock(mutex_); auto g = [&]() REQUIRES(mutex_) { ++value_; }; g(); }").text, "");
+  EXPECT_NE(judged("void f() { auto g = [&]() REQUIRES(mutex_) { ++value_; }; g(); }").exit_code, 0);
+  EXPECT_EQ(judged("void g() REQUIRES(mutex_) { ++value_; } void f() { auto h = &Example::g; (this->*h)(); }").text, "")
+      << "a call through a pointer is not checked";
 }
 
 TEST(thread_safety_analysis, the_pitfall_passes_the_analysis_and_its_own_run) {

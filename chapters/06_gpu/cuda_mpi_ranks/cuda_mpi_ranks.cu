@@ -1,9 +1,9 @@
 // One MPI rank per GPU
 //
-// Each rank takes a GPU of its own and fills an array there; MPI_Allreduce gives all of them the sum of all arrays. An
-// MPI library that knows CUDA takes the device's pointers. With any other the ranks copy to the host, reduce there, and
-// copy back. The program shows what the copies take, through ordinary memory of the host and through page-locked
-// memory, and how long it takes with the device's pointers if the library takes them.
+// Each rank takes the GPU with the number that the rank has on its machine, and fills an array there. Then all get the
+// sum of all arrays: the ranks copy to the host, MPI_Allreduce adds there, and they copy back. The program shows which
+// rank has which device, and how long each of the three steps takes, through ordinary memory of the host and through
+// page-locked memory; and with the device's pointers if the MPI library takes them.
 //
 // Compile: nvcc -ccbin mpicxx -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_mpi_ranks/cuda_mpi_ranks.cu common/cookbook/*.cpp -lfmt -o cuda_mpi_ranks
 // Run:     mpirun -n 2 cuda_mpi_ranks [--count N] [--staged]
@@ -33,8 +33,13 @@ bool mpi_knows_cuda() {
 #endif
 }
 
-/// The ranks of one machine take its devices in turn; returns the device of this rank.
-int take_device() {
+/// A rank's number among those of its machine, and the device that it has taken of those there.
+struct Place {
+  int rank_on_machine = 0, device = 0, devices = 0;
+};
+
+/// The ranks of one machine take its devices in turn.
+Place take_device() {
   MPI_Comm same_machine;
   int rank_on_machine = 0, devices = 0;
   MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &same_machine));
@@ -42,7 +47,7 @@ int take_device() {
   MPI_CHECK(MPI_Comm_free(&same_machine));
   CUDA_CHECK(cudaGetDeviceCount(&devices));
   CUDA_CHECK(cudaSetDevice(rank_on_machine % devices));
-  return rank_on_machine % devices;
+  return {rank_on_machine, rank_on_machine % devices, devices};
 }
 
 __global__ void fill(std::int64_t* numbers, int count, int rank) {
@@ -56,7 +61,7 @@ struct Seconds {
   double copy_there = 0, reduce = 0, copy_back = 0;
 };
 
-/// Makes `numbers`, on the device, the sum of those of all ranks, by way of `staged` in the host's memory.
+/// Makes `numbers`, on the device, the sum of those of all ranks, through `staged` in the host's memory.
 Seconds reduce_on_hosts(Numbers& numbers, std::int64_t* staged) {
   const int count = static_cast<int>(numbers.size());
   const std::size_t bytes = numbers.size() * sizeof(std::int64_t);
@@ -101,11 +106,9 @@ int main(int argc, char** argv) {
 
   const mpi::Environment world;
   const int rank = world.rank(), ranks = world.size();
-  const int device = take_device();
-
-  std::vector<int> device_of(ranks);  // filled on rank 0
-  MPI_CHECK(MPI_Gather(&device, 1, MPI_INT, device_of.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
-  for (int i = 0; rank == 0 && i < ranks; ++i) cookbook::println("rank {} of {} has device {}", i, ranks, device_of[i]);
+  const Place place = take_device();
+  world.print_in_order(fmt::format("rank {} of {}: number {} on its machine, has device {} of {}", rank, ranks,
+                                   place.rank_on_machine, place.device, place.devices));
 
   Numbers numbers(count);
   std::int64_t right_here = 0, right = 0, wrong_here = 0, wrong = 0;

@@ -3,7 +3,7 @@
 // cuRAND, NVIDIA's library for random numbers, has two interfaces. The host interface fills an array on the device by
 // one call. The device interface is called inside a kernel: each thread makes the numbers that it needs, uses them, and
 // stores none. The program prints how many numbers per second each makes with two generators, XORWOW and Philox. What
-// uses the numbers is an estimate of pi.
+// uses the numbers is an estimate of pi: pairs of them are points, and those within a circle are the hits.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_random/cuda_random.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random
 // Run:     cuda_random [--count N] [--seed N] [--blocks N]
@@ -30,9 +30,6 @@ int main(int argc, char** argv) {
   constexpr int threads = 256;
   const int fours = (count + 3) / 4;
   if (blocks == 0) blocks = gpu::resident_blocks(use_philox, threads);
-
-  const std::vector<double> first = uniform_numbers(seed, 100'000);
-  cookbook::println("XORWOW begins with {:.4f}", fmt::join(first.begin(), first.begin() + 8, " "));
 
   gpu::DeviceArray<float> numbers(std::size_t{4} * fours);
   gpu::DeviceArray<unsigned long long> hits(1);
@@ -72,6 +69,7 @@ int main(int argc, char** argv) {
   use_philox<<<1, threads>>>(seed, fours, hits.data());
   CUDA_CHECK(cudaGetLastError());
 
+  const std::vector<double> first = uniform_numbers(seed, 100'000);
   const double error = 1 / std::sqrt(first.size()), mean = std::accumulate(first.begin(), first.end(), 0.0) / 1e5;
   double variance = 0;
   for (const double number : first) variance += (number - mean) * (number - mean) / 1e5;
@@ -85,6 +83,6 @@ int main(int argc, char** argv) {
               first == uniform_numbers(seed, 100'000) && first != uniform_numbers(seed + 1, 100'000));
   checks.equal("estimates near pi", near_pi, 3);
   const long long of_one = hits.to_host().front(), of_many = hits_of_many;
-  checks.equal("Philox's hits with many blocks less those with one", of_many - of_one, 0LL);
+  checks.equal("difference of Philox's hits with many blocks and with one", of_many - of_one, 0LL);
   return checks.exit_code();
 }

@@ -1,8 +1,14 @@
 /// Which rank is in which call of MPI: printed whenever no rank has moved for a while. The functions of MPI at the end
 /// of this file stand before those of the library, which have a second name that begins with PMPI. Include it in one
-/// source of a program; or make it a library, and load that before any program (debug_mpi's page says how).
+/// source of a program. Or make it a library, which the loader searches before all others (g++'s warning "#pragma once
+/// in main file" is harmless):
 ///
-/// The ranks have to be on one host. One thread per rank calls MPI.
+///     mpicxx -std=c++20 -shared -fPIC -Icommon -o libcall_watch.so
+///         -x c++ chapters/09_diagnosis/debug_mpi/call_watch.hpp common/cookbook/print.cpp -lfmt
+///     mpirun -n 4 -x LD_PRELOAD=$PWD/libcall_watch.so ./program
+///
+/// The ranks have to be on one host, and use the MPI library for which this is compiled, as a shared one. One thread
+/// per rank calls MPI.
 #pragma once
 
 #define OMPI_SKIP_MPICXX
@@ -129,10 +135,15 @@ inline void begin() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   void* place = nullptr;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;  // by default, it ends the program before the message below
+  PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (PMPI_Win_allocate_shared(sizeof(Slot), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &place, &memory) != MPI_SUCCESS) {
     cookbook::print_error("call_watch: the ranks share no memory");
     PMPI_Abort(MPI_COMM_WORLD, 3);
   }
+  PMPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  PMPI_Errhandler_free(&handler);
   mine = new (place) Slot;
   PMPI_Barrier(MPI_COMM_WORLD);  // all slots have their first values
   for (int other = 0; other < size; ++other) {

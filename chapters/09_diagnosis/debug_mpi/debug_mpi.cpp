@@ -48,7 +48,7 @@ int name_another_root(int rank) {
   return number;
 }
 
-/// Rank 1 works for ten seconds, while the others wait for it. Nothing is wrong with that.
+/// No fault: rank 1 works for ten seconds, while the others wait for it.
 void compute_for_long(int rank) {
   if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(10));
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
@@ -74,7 +74,7 @@ std::vector<std::string> report_of(const std::string& fault) {
   job.read_until("no rank has moved");
   for (int i = 0; i < 5; ++i) job.read_line();
   job.read_all(std::chrono::milliseconds(600));  // until nothing has come for so long
-  const std::vector<std::string> lines(job.lines().end() - 5, job.lines().end());
+  const std::vector<std::string> lines(job.lines().end() - 6, job.lines().end());
   job.stop(SIGTERM);  // mpirun ends its ranks
   return lines;
 }
@@ -102,12 +102,12 @@ int main(int argc, char** argv) {
     for (const std::string& line : lines) cookbook::println("  {}", line);
   };
   const std::vector<std::string> tag = report_of("tag"), skip = report_of("skip"), root = all_lines_of("root");
-  print("rank 2 receives with another tag; the program hangs", tag);
-  print("rank 3 skips a collective call; the program hangs", skip);
+  print("rank 2 receives with another tag", tag);
+  print("rank 3 skips a collective call", skip);
   print("rank 3 names another root; the program ends", root);
 
   cookbook::Checks checks;
-  const int naming = tag[2].ends_with("MPI_Recv from 1, tag 8") + skip[4].starts_with("collective call 2 differs") +
+  const int naming = tag[3].ends_with("MPI_Recv from 1, tag 8") + skip[5].starts_with("collective call 2 differs") +
                      root.back().starts_with("collective call 1 differs");
   checks.equal("reports that name the fault", naming, 3);
   return checks.exit_code();

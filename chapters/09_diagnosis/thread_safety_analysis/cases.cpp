@@ -1,7 +1,7 @@
 // Right and wrong uses of a guarded variable
 //
-// Eleven functions that use a variable which a mutex protects. thread_safety_analysis.cpp lets Clang judge them; the
-// word at the end of a function's first line is the truth. GCC compiles all of them.
+// Eleven functions of a class with a variable that a mutex protects. thread_safety_analysis.cpp lets Clang judge them;
+// the word at the end of a function's first line says whether it is right. GCC compiles all of them.
 //
 // Compile: clang++ -std=c++20 -fsyntax-only -Wthread-safety -Ichapters/09_diagnosis/thread_safety_analysis chapters/09_diagnosis/thread_safety_analysis/cases.cpp
 
@@ -54,6 +54,7 @@ class Account {
   }
   void if_wanted(bool shared) {  // right
     if (shared) mutex_.lock();
+    if (shared) balance_ += 1;
     if (shared) mutex_.unlock();
   }
 

@@ -1,8 +1,8 @@
 // Thread safety analysis
 //
-// Says in the program which mutex protects which variable, and lets Clang judge eleven functions that use the variable.
-// Beside the truth (right, wrong) stands what Clang says: most of the wrong functions do not compile. Two wrong ones
-// it does not see, and two that are right it refuses.
+// cases.cpp says which mutex protects which variable, and has eleven functions, each of which says whether it is right.
+// The program lets Clang judge them. Beside the truth (right, wrong) stands what Clang says: most of the wrong
+// functions do not compile. Two wrong ones it does not see, and two that are right it refuses.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/09_diagnosis chapters/09_diagnosis/thread_safety_analysis/thread_safety_analysis.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_safety_analysis
 // Run:     thread_safety_analysis
