@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -33,6 +34,32 @@ inline void sleep_for(std::chrono::milliseconds time) {
 }
 
 }  // namespace this_thread
+
+/// Notes which condition variables of a run somebody has slept at; they are numbered in the order of their making.
+class condition_variable {
+ public:
+  static inline std::mutex noting;
+  static inline int made = 0;
+  static inline std::set<int> slept_at;
+
+  condition_variable() : number_(made++) {}
+  void notify_one() { real_.notify_one(); }
+  void notify_all() { real_.notify_all(); }
+  void wait(std::unique_lock<std::mutex>& lock) {
+    {
+      std::scoped_lock writing(noting);
+      slept_at.insert(number_);
+    }
+    real_.wait(lock);
+  }
+  void wait(std::unique_lock<std::mutex>& lock, auto condition) {
+    while (!condition()) wait(lock);
+  }
+
+ private:
+  int number_;
+  std::condition_variable real_;
+};
 
 }  // namespace noted
 
@@ -120,7 +147,7 @@ TEST(condition_variable, who_looks_now_and_then_is_later_than_who_is_notified) {
 
 TEST(condition_variable, who_looks_every_10_ms_sleeps_as_long_between_two_looks_and_without_the_lock) {
   std::mutex mutex;
-  std::condition_variable not_empty;
+  noted::condition_variable not_empty;
   std::deque<int> buffer;
   const std::jthread limit([&](const std::stop_token& stop) {  // an item also for one that never sleeps
     for (int i = 0; i < 1'000 && !stop.stop_requested(); ++i) std::this_thread::sleep_for(10ms);
@@ -156,11 +183,23 @@ TEST(condition_variable, after_the_last_put_the_consumer_empties_the_buffer) {
 
 TEST(condition_variable, the_most_is_counted_and_not_assumed) { EXPECT_LE(replay(20, 1000, 1).longest, 20U); }
 
-TEST(condition_variable, with_one_place_both_wait_for_each_other_all_the_time) {
+TEST(condition_variable, with_one_place_puts_and_takes_come_by_turns) {
   const Story story = replay(500, 1, 1);
   EXPECT_EQ(story.puts, 500U);
   EXPECT_EQ(story.takes, 500U);
   EXPECT_EQ(story.longest, 1U);
+}
+
+TEST(condition_variable, one_row_sleeps_at_its_condition_variable_and_so_do_producer_and_consumer) {
+  noted::condition_variable::made = 0;
+  noted::condition_variable::slept_at.clear();
+  char program[] = "condition_variable", option[] = "--items", items[] = "500";
+  char* arguments[] = {program, option, items, nullptr};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  testing::internal::GetCapturedStdout();
+  // Those of the three rows are 0 to 2; those of the buffer, which has one place, are 3 and 4.
+  EXPECT_EQ(noted::condition_variable::slept_at, (std::set{2, 3, 4}));
 }
 
 TEST(condition_variable, counts_match_for_any_number_of_threads) {

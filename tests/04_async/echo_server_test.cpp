@@ -166,6 +166,30 @@ TEST(echo_server, clients_that_break_off_or_never_read_hold_up_nobody) {
   EXPECT_TRUE(echoes(client, "still there?"));
 }
 
+TEST(echo_server, a_client_that_reads_late_gets_its_own_bytes) {
+  const Server server;
+  Client late(server.port);
+  late.flood();  // now the server waits, with a piece of it that is not sent yet
+  Client other(server.port);
+  EXPECT_TRUE(echoes(other, std::string(4096, 'b')));
+  late.end_stream();
+  const std::string all = late.receive(1 << 26);
+  EXPECT_GT(all.size(), 4096U);
+  EXPECT_EQ(all.find_first_not_of('!'), std::string::npos);
+}
+
+TEST(echo_server_bench, without_file_descriptors_it_fails_and_does_not_hang) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check a type, and cannot when all descriptors are in use";
+#endif
+  for (unsigned files = 12; files < 24; ++files) {  // one is missing for a client, or for one of the servers
+    const auto result =
+        run("echo_server_bench", {"--messages", "128", "--rounds", "1"}, {.limit = 10s, .max_files = files});
+    EXPECT_FALSE(result.timed_out) << result.text();
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+  }
+}
+
 TEST(echo_server, ctrl_c_ends_it_at_once) {
   const auto result = run("echo_server", {"--messages", "100000"}, {.interrupt_after_ms = 50});
   EXPECT_EQ(result.exit_code, -2);

@@ -63,13 +63,20 @@ TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind
   EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
   SKIP_UNLESS_ALLOWED(result);
-  //                                   chroot   pivot_root no rights seccomp   cgroup   all four
+  //                                   chroot   pivot_root no caps   seccomp   cgroup   all four
   for (const char* row : {"read a file outside +reads it +not there +refused +refused +reads it +refused",
                           "mount a file system +mounted +mounted +refused +refused +mounted +refused",
                           "start 100 processes +100 +100 +100 +100 +19 +19",
                           "take 256 MiB of memory +256 MiB +256 MiB +256 MiB +256 MiB +killed +killed"}) {
     EXPECT_EQ(result.lines_with("^" + std::string(row) + " *$").size(), 1U) << row << "\n" << result.text();
   }
+}
+
+TEST(container_limits, the_last_column_has_each_of_the_walls) {  // which the outcomes do not show
+  EXPECT_TRUE(all_four.pivot_root);
+  EXPECT_TRUE(all_four.no_capabilities);
+  EXPECT_TRUE(all_four.filter);
+  EXPECT_TRUE(all_four.limits);
 }
 
 TEST(container_limits, the_limits_are_those_that_are_asked_for) {

@@ -56,7 +56,7 @@ void print_cost(const char* how, auto wait_for_item) {
 void look_again_and_again(std::unique_lock<std::mutex>& lock, std::condition_variable&, std::deque<int>& buffer) {
   while (buffer.empty()) {
     lock.unlock();
-    std::this_thread::yield();  // lets another thread have the processor, if one wants it
+    std::this_thread::yield();  // lets another thread of its priority have the processor
     lock.lock();
   }
 }
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   options.add("threads", threads, "producers, and as many consumers", 1, 64);
   options.parse(argc, argv);
 
-  cookbook::println("an item comes after 95 ms               goes on         uses the processor");
+  cookbook::println("an item comes after 95 ms               goes on        processor time");
   print_cost("looks again and again", look_again_and_again);
   print_cost("looks every 10 ms", look_every_10_ms);
   print_cost("waits at a condition variable", sleep_until_notified);

@@ -87,6 +87,7 @@ using Server = void (*)(asio::io_context& loop, tcp::acceptor& acceptor, int cli
 
 /// Prints a row; returns how many answers were right, and how many clients were served at the same time.
 std::vector<int> row(const char* name, Server run_server, int clients, int messages) {
+  // 1: a single thread runs each of the loops.
   asio::io_context loop(1), clients_loop(1);
   tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});  // port 0: the system chooses a free one
   const tcp::endpoint endpoint = acceptor.local_endpoint();
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
   options.add("messages", messages, "messages that each client sends", 1, 100'000);
   options.parse(argc, argv);
 
-  cookbook::println("{:>4} clients              threads    clients served    all have their answers after", clients);
+  cookbook::println("{:>4} clients              threads    served at once    all have their answers after", clients);
   const auto first = row("one after another", one_after_another, clients, messages);
   const auto second = row("a thread per client", thread_per_client, clients, messages);
   const auto third = row("a coroutine per client", coroutine_per_client, clients, messages);

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 #include <string>
 #include <thread>
@@ -39,10 +40,11 @@ void epoll_loop(int listener) {
       const int socket = events[static_cast<std::size_t>(i)].data.fd;
       if (socket == listener) {
         const int client = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (client < 0) {
+        if (client < 0 && errno == EINVAL) {  // shut down
           close(ready);
           return;
         }
+        check(client, "accept4");  // without it the clients would wait for ever
         const int yes = 1;
         check(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "setsockopt");
         watch(client);
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
   asio::io_context loop(1), other_loop;
   tcp::acceptor acceptor(loop, {asio::ip::address_v4::loopback(), 0});
   tcp::acceptor bare(other_loop, {asio::ip::address_v4::loopback(), 0});
-  asio::co_spawn(loop, serve(acceptor), asio::detached);
+  asio::co_spawn(loop, serve(acceptor), rethrow);
   std::jthread coroutines([&] { loop.run(); });
   std::jthread epoll([&] { epoll_loop(bare.native_handle()); });
   const tcp::endpoint server = acceptor.local_endpoint(), reference = bare.local_endpoint();

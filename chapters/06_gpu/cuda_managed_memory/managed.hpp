@@ -53,7 +53,7 @@ inline Place on_device() {
 #endif
 }
 
-/// Queues on the stream that the pages move to `place`, all at once.
+/// Queues on the stream that the pages move to `place`, before anybody touches them there.
 inline void prefetch(const void* data, std::size_t bytes, Place place, cudaStream_t stream = nullptr) {
 #if CUDART_VERSION >= 13000
   CUDA_CHECK(cudaMemPrefetchAsync(data, bytes, place, 0, stream));

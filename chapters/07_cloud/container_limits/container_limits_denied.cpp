@@ -1,8 +1,8 @@
 // Pitfall: a list of what is forbidden
 //
-// A filter is to keep a program from opening files. It forbids the system calls open and openat, by which programs have
-// opened files for decades. Linux 5.6 brought one more, openat2, which nobody has put into the list: the program
-// opens the file by it.
+// A filter is to keep a program from opening files. It forbids the system calls openat and (where there is one) open,
+// by which programs have opened files for decades. Linux 5.6 brought one more, openat2, which nobody has put into the
+// list: the program opens the file by it.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_limits/container_limits_denied.cpp -o container_limits_denied
 // Run:     container_limits_denied
@@ -26,7 +26,8 @@
 namespace {
 
 /// Each system call in the list gets `if_listed`, every other one `otherwise`. (A real filter checks the architecture
-/// first, as the one in walls.hpp does.)
+/// first, as the one in walls.hpp does; with a list of what is forbidden it also has to refuse the numbers from
+/// 0x40000000 on, by which x86-64 may take the same calls once more.)
 void install_filter(const std::vector<unsigned>& list, unsigned if_listed, unsigned otherwise) {
   std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const unsigned number : list) {
