@@ -2,7 +2,7 @@
 //
 // Two threads take two locks in opposite orders, as in deadlock_opposite_orders.cpp, but the first has ended before the
 // second starts. Nothing hangs, and every test of this program passes. ThreadSanitizer notes in which order locks are
-// taken while others are held, finds the cycle, and names both places.
+// taken while others are held, finds the cycle, and says where each thread has taken its second lock.
 //
 // Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/deadlock/deadlock_inversion.cpp -o deadlock_inversion
 // Run:     deadlock_inversion

@@ -44,6 +44,8 @@ class Pool {
     Time started = {};                      ///< when the job was, by the time of day
     Clock::time_point since = {};           ///< the same, for time limits
     std::optional<Result> end_reason = {};  ///< why it was killed
+    std::string unsent = {};                ///< the rest of its task's text, for which the socket had no room
+    std::string received = {};              ///< what has come of its outcome's text
   };
 
   Pool(int count, const Registry& registry) : registry_(registry), processes_(static_cast<std::size_t>(count)) {
@@ -70,9 +72,12 @@ class Pool {
   void execute(Process& process, Job job) {
     const Task& task = job.task;
     const json::value fields = {task.name, task.id, task.args, task.kwargs, task.retries};
-    if (!send_text(process.socket, json::serialize(fields))) {
+    const std::string text = behind_its_length(json::serialize(fields));
+    process.unsent = text;
+    if (!send_on(process)) {
       replace(process);
-      send_text(process.socket, json::serialize(fields));  // if this one has ended, too, collect() will find out
+      process.unsent = text;
+      send_on(process);  // if this one has ended, too, collect() will find out
     }
     process.job = std::move(job);
     process.started = now();
@@ -90,7 +95,8 @@ class Pool {
   std::vector<Done> wait(int other, std::chrono::milliseconds timeout) {
     std::vector<pollfd> ready = {{other, POLLIN, 0}};
     for (const Process& process : processes_) {
-      ready.push_back({process.socket, POLLIN, 0});
+      const bool all_sent = process.unsent.empty();
+      ready.push_back({process.socket, static_cast<short>(all_sent ? POLLIN : POLLIN | POLLOUT), 0});
       for (const Limit& limit : limits) {
         if (process.job && !process.end_reason) timeout = std::clamp(time_left(process, limit), {}, timeout);
       }
@@ -99,7 +105,8 @@ class Pool {
     std::vector<Done> done;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       if (processes_[i].job) enforce_limits(processes_[i]);
-      if (ready[i + 1].revents != 0) collect(processes_[i], done);
+      if ((ready[i + 1].revents & POLLOUT) != 0) send_on(processes_[i]);
+      if ((ready[i + 1].revents & ~POLLOUT) != 0) collect(processes_[i], done);
     }
     return done;
   }
@@ -112,6 +119,8 @@ class Pool {
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
     process.pid = cookbook::start_child([&] { live(ends[1]); });
     process.socket = ends[0];
+    process.unsent.clear();
+    process.received.clear();
     close(ends[1]);
   }
 
@@ -161,15 +170,18 @@ class Pool {
     }
   }
 
-  /// Takes the outcome of its task from a process, or starts a new process if it has ended.
+  /// Takes the outcome of its task from a process if all of it has come, or starts a new process if it has ended.
   void collect(Process& process, std::vector<Done>& done) {
-    const std::optional<std::string> answer = receive_text(process.socket);
-    const bool never_read = !answer && errno == ECONNRESET;  // the task was in the socket still when the process ended
-    const std::optional<Outcome> outcome = answer ? read_outcome(*answer) : std::nullopt;
+    const Received received = receive_on(process);
+    const bool never_read = received == Received::end && (errno == ECONNRESET || !process.unsent.empty());
+    if (!process.job) return replace(process);  // it has ended, or sends what nobody has asked for
+    if (received == Received::part) return;
+    const bool in_order = received == Received::all && process.unsent.empty();  // no answer before the whole task
+    const std::optional<Outcome> outcome = in_order ? read_outcome(process.received) : std::nullopt;
+    process.received.clear();
     // Without an outcome the process has ended, or its memory is spoilt. With one it may have been killed just
     // afterwards: then the outcome counts, since it came in time, but the process takes no more tasks.
     if (!outcome || process.end_reason) replace(process);
-    if (!process.job) return;
     if (never_read && !process.end_reason && !std::exchange(process.job->given_again, true)) {
       return execute(process, *std::exchange(process.job, std::nullopt));
     }
@@ -194,7 +206,7 @@ class Pool {
       Task task = {json::value_to<std::string>(fields.at(0)), json::value_to<std::string>(fields.at(1)),
                    fields.at(2).as_array(), fields.at(3).as_object()};
       task.retries = fields.at(4).as_int64();
-      send_text(3, json::serialize(outcome_of(task)));
+      if (!send_all(3, behind_its_length(json::serialize(outcome_of(task))))) return;
     }
   }
 
@@ -237,23 +249,64 @@ class Pool {
     }
   }
 
-  /// A text goes through a socket behind its length. False if the other process has ended.
-  static bool send_text(int socket, const std::string& text) {
+  /// The form in which a text goes through a socket.
+  static std::string behind_its_length(const std::string& text) {
     const auto length = static_cast<std::uint32_t>(text.size());
-    std::string all(reinterpret_cast<const char*>(&length), sizeof length);
-    all += text;
-    for (std::size_t sent = 0; sent < all.size();) {
-      const ssize_t count = send(socket, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
+    return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
+  }
+
+  /// Sends as much of a process's task as its socket has room for. The worker never waits for a process: that may have
+  /// been stopped. False if it has ended.
+  static bool send_on(Process& process) {
+    while (!process.unsent.empty()) {
+      const ssize_t count =
+          send(process.socket, process.unsent.data(), process.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0) return errno == EAGAIN;
+      process.unsent.erase(0, static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  enum class Received { part, all, end };
+
+  /// Reads what has come of a process's outcome, and never waits for the rest: a task can write part of a text into its
+  /// process's socket and go on. At the `end` the process has ended, or sends what is no such text; errno is ECONNRESET
+  /// if it had not read all.
+  static Received receive_on(Process& process) {
+    for (char part[1 << 16];;) {
+      std::uint32_t length = 0;
+      std::size_t missing = sizeof length - std::min(sizeof length, process.received.size());
+      if (missing == 0) {
+        process.received.copy(reinterpret_cast<char*>(&length), sizeof length);
+        if (length > max_text) return Received::end;
+        missing = sizeof length + length - process.received.size();
+        if (missing == 0) {
+          process.received.erase(0, sizeof length);
+          return Received::all;
+        }
+      }
+      errno = 0;
+      const ssize_t count = recv(process.socket, part, std::min(sizeof part, missing), MSG_DONTWAIT);
+      if (count < 0 && errno == EAGAIN) return Received::part;
+      if (count <= 0) return Received::end;
+      process.received.append(part, static_cast<std::size_t>(count));
+    }
+  }
+
+  /// In a process, which may wait: false if the worker has ended.
+  static bool send_all(int socket, const std::string& text) {
+    for (std::size_t sent = 0; sent < text.size();) {
+      const ssize_t count = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
       if (count < 0 && errno != EINTR) return false;
       if (count > 0) sent += static_cast<std::size_t>(count);
     }
     return true;
   }
 
-  /// Nothing if the other process has ended, or sends what is no such text. errno is ECONNRESET if it had not read all.
+  /// In a process: the worker's next text; nothing if the worker has ended.
   static std::optional<std::string> receive_text(int socket) {
     std::uint32_t length;
-    if (!receive_all(socket, &length, sizeof length) || length > max_text) return {};
+    if (!receive_all(socket, &length, sizeof length)) return {};
     std::string text(length, '\0');
     if (!receive_all(socket, text.data(), length)) return {};
     return text;
@@ -261,7 +314,6 @@ class Pool {
 
   /// A signal such as SIGTERM makes recv() return early, even with MSG_WAITALL, so it is called until all is there.
   static bool receive_all(int socket, void* place, std::size_t size) {
-    errno = 0;
     for (std::size_t got = 0; got < size;) {
       const ssize_t count = recv(socket, static_cast<char*>(place) + got, size - got, 0);
       if (count == 0 || (count < 0 && errno != EINTR)) return false;

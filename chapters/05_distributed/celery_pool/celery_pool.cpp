@@ -1,8 +1,9 @@
 // Celery pool
 //
-// A task can take too long, be cancelled, crash, or return what no client can read. This program does all of that to a
-// worker that has its tasks executed by other processes, and prints what the client gets, after what time, and what
-// became of the process. At last it kills the worker itself in the middle of a task, and starts another one.
+// A task can take longer than its time limit, be cancelled, crash, or return what JSON cannot express. This program
+// does all of that to a worker that has its tasks executed by other processes, and prints what the client gets, after
+// what time, and what became of the process. At last it kills the worker itself in the middle of a task, and starts
+// another.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_pool/celery_pool.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_pool
 // Run:     celery_pool [--limit-ms N]
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -39,14 +41,14 @@ class Experiment {
  public:
   explicit Experiment(celery::Client& client) : client_(client), process_(process_now()) {}
 
-  /// Waits for the result of `task`. The time is counted from here.
-  void show(const std::string& what, const celery::Client::Handle& task, const std::string& expected) {
+  /// Waits for the result of the task that `begin` returns. The time is counted from before `begin`.
+  void show(const std::string& what, const std::function<celery::Client::Handle()>& begin, const std::string& expected,
+            const char* if_new = "is replaced") {
     const cookbook::Stopwatch watch;
-    const std::string result = outcome(task);
+    const std::string result = outcome(begin());
     const double ms = 1e3 * watch.seconds();
     const std::string before = std::exchange(process_, process_now());
-    cookbook::println("{:<21}  {:<66}  {:>5.1f} ms  {}", what, result, ms,
-                      process_ == before ? "goes on" : "is replaced");
+    cookbook::println("{:<21}  {:<66}  {:>5.1f} ms  {}", what, result, ms, process_ == before ? "goes on" : if_new);
     if (result != expected) ++unexpected;
   }
 
@@ -86,26 +88,35 @@ int main(int argc, char** argv) {
 
   Experiment experiment(client);
   cookbook::println("{:<21}  {:<66}  {:>8}  its process", "task", "what the client gets", "after");
-  experiment.show("add(5, 5)", client.delay("app.add", 5, 5), "10");
-  experiment.show("add(1e308, 1e308)", client.delay("app.add", 1e308, 1e308),
+  const auto post = [&](const char* task, auto... arguments) {
+    return [=, &client] { return client.delay(task, arguments...); };
+  };
+  experiment.show("add(5, 5)", post("app.add", 5, 5), "10");
+  experiment.show("add(1e308, 1e308)", post("app.add", 1e308, 1e308),
                   "EncodeError: the result has a number that is infinite or undefined");
-  experiment.show("crash()", client.delay("app.crash"),
-                  "WorkerLostError: the process that executed the task has ended");
+  experiment.show("crash()", post("app.crash"), "WorkerLostError: the process that executed the task has ended");
 
   const double limit = 1e-3 * limit_ms;
-  experiment.show(fmt::format("nap(60), limit {} s", limit),
-                  client.apply_async("app.nap", {60}, {}, {.time_limit = limit}),
-                  fmt::format("TimeLimitExceeded: {}", limit));
+  experiment.show(
+      fmt::format("nap(60), limit {} s", limit),
+      [&] { return client.apply_async("app.nap", {60}, {}, {.time_limit = limit}); },
+      fmt::format("TimeLimitExceeded: {}", limit));
 
   const celery::Client::Handle revoked = nap_that_has_started(60);
-  client.revoke(revoked);
-  experiment.show("nap(60), revoked", revoked, "TaskRevokedError: terminated");
+  const auto revoke = [&] {
+    client.revoke(revoked);
+    return revoked;
+  };
+  experiment.show("nap(60), revoked", revoke, "TaskRevokedError: terminated");
 
   const celery::Client::Handle orphan = nap_that_has_started(0.3);
   kill(worker, SIGKILL);
   cookbook::exit_code_of(worker);
-  worker = start_worker();
-  experiment.show("nap(0.3), worker lost", orphan, "\"awake\"");
+  const auto start_next_worker = [&] {
+    worker = start_worker();
+    return orphan;
+  };
+  experiment.show("nap(0.3), worker lost", start_next_worker, "\"awake\"", "is new, as its worker");
 
   cookbook::Checks checks;
   checks.equal("tasks with another end than they should have", experiment.unexpected, 0);

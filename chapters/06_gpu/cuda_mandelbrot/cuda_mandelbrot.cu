@@ -15,7 +15,6 @@
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "fastest.hpp"
@@ -70,20 +69,17 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const cookbook::Stopwatch watch;
   const Picture picture = draw_on_host(steps);
-  const double on_processor = watch.seconds();
 
-  cookbook::println("blocks of 32 x 8 threads   pixels per thread         time");
+  cookbook::println("blocks of 32 x 8 threads   pixels per thread, mean         time");
   int different = 0;
   const dim3 threads(32, 8);
   for (const dim3 blocks : {dim3(1, 1), dim3(8, 8), dim3(32, 16), dim3(48, 128)}) {
     const Drawn drawn = draw_on_device(blocks, threads, steps);
     different += drawn.picture != picture;
-    cookbook::println("{:>24}   {:17.4g}  {:8.3f} ms", fmt::format("{} x {}", blocks.x, blocks.y),
+    cookbook::println("{:>24}   {:23.4g}  {:8.3f} ms", fmt::format("{} x {}", blocks.x, blocks.y),
                       double(width * height) / (blocks.x * blocks.y * threads.x * threads.y), drawn.seconds * 1e3);
   }
-  cookbook::println("one core of the processor                      {:8.3f} ms", on_processor * 1e3);
 
   cookbook::Checks checks;
   checks.equal("grids with another picture than the processor's", different, 0);

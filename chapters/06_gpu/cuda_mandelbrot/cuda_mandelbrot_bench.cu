@@ -171,14 +171,14 @@ int main(int argc, char** argv) {
                         draw_tiles_of_eights<<<blocks, block>>>(frame, device.data());
                         CUDA_CHECK(cudaGetLastError());
                       }),
-       {"oneTBB, SIMD, all cores", small_steps, [&] { draw_by_tbb(small, by_simd.data(), draw_simd, threads); }},
-       {"oneTBB, SIMD, one core", small_steps, [&] { draw_by_tbb(small, by_simd.data(), draw_simd, 1); }},
-       {"oneTBB, no SIMD, all cores", small_steps,
+       {"oneTBB, SIMD, all threads", small_steps, [&] { draw_by_tbb(small, by_simd.data(), draw_simd, threads); }},
+       {"oneTBB, SIMD, one thread", small_steps, [&] { draw_by_tbb(small, by_simd.data(), draw_simd, 1); }},
+       {"oneTBB, no SIMD, all threads", small_steps,
         [&] { draw_by_tbb(small, by_scalar.data(), draw_scalar, threads); }}},
       rounds);
   figures.percent_of("limit: 7 instructions per step", "7 per step");
   figures.percent_of("limit: 35 per eight steps", "35 per eight");
-  figures.speedup_over("oneTBB, SIMD, all cores", "oneTBB");
+  figures.speedup_over("oneTBB, SIMD, all threads", "oneTBB");
   figures.print(checks);
   return checks.exit_code();
 }

@@ -2,8 +2,8 @@
 //
 // Computes a picture of 1536 x 1024 pixels on the host and on the device. How a pixel is computed is written once, in
 // mandelbrot.hpp, which is C++ and OpenCL C at the same time. The program prints how long each takes, and how many
-// pixels differ: none, on any device and for any number of work-items, as long as both round in the same places. The
-// last row rounds once more per multiplication, as a compiler is free to do if the text has a * b + c. (With
+// pixels differ: none, for any number of work-items, as long as both round in the same places in the same way. The last
+// row rounds once more per multiplication, as a compiler is free to do if the text has a * b + c. (With
 // -march=native the host's compiler takes the processor's instruction for fma, not a slow function of the library.)
 //
 // Compile: g++ -std=c++20 -O2 -march=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_mandelbrot/opencl_mandelbrot.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_mandelbrot
