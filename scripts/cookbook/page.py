@@ -17,11 +17,11 @@ NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
 def pattern_of(line):
-    """The regular expression for one line of a transcript: ~ and a number match any number, numbers with a unit any
-    number with that unit, each a group, <word> matches one word, <words...> one or more, and any run of white space
-    matches any other."""
+    """The regular expression for one line of a transcript: ~ and a number match any number, also behind a bracket, and
+    numbers with a unit any number with that unit, each a group, <word> matches one word, <words...> one or more, and
+    any run of white space matches any other."""
     pattern, rest = "", " ".join(line.split())
-    token = re.compile(rf"(?P<word><[a-z][\w -]*>)|(?P<words><[a-z][\w ]*\.\.\.>)|(?<!\S)~(?P<about>{NUMBER})"
+    token = re.compile(rf"(?P<word><[a-z][\w -]*>)|(?P<words><[a-z][\w ]*\.\.\.>)|(?<![^\s(])~(?P<about>{NUMBER})"
                        rf"|(?<![\w.])(?P<number>{NUMBER})(?P<gap> ?)(?P<unit>{UNITS})(?![\w/])")
     while rest:
         match = token.search(rest)

@@ -32,17 +32,11 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-/// The recipe's folder, above the one of the build's executables.
-std::filesystem::path folder() {
-  std::filesystem::path top = test_support::bin();
-  while (!exists(top / "chapters/09_diagnosis/find_memory_error/README.md") && top != top.root_path()) {
-    top = top.parent_path();
-  }
-  return top / "chapters/09_diagnosis/find_memory_error";
-}
+const auto folder = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() /
+                    "chapters/09_diagnosis/find_memory_error";
 
 std::string source_of(const std::string& program) {
-  return test_support::text_of(folder() / ("find_memory_error_" + program + ".cpp"));
+  return test_support::text_of(folder / ("find_memory_error_" + program + ".cpp"));
 }
 
 /// A line of a text, counted from 1.

@@ -48,6 +48,36 @@ __global__ void by_blocks(const float4* in, float4* out, int columns) {
   for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(in[first + i], factor);
 }
 
+/// One block per row, which keeps the first `kept` fours of it in its shared memory and loads only the others twice. A
+/// bulk copy fetches those that it keeps, while the threads add up the others.
+__global__ void by_blocks_that_keep(const float4* in, float4* out, int columns, int kept) {
+  extern __shared__ float4 part[];
+  __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
+  __shared__ float squares;
+  Barrier& loaded = *reinterpret_cast<Barrier*>(memory_of_barrier);
+  const int count = columns / 4;
+  const std::size_t first = std::size_t(blockIdx.x) * count;
+  if (threadIdx.x == 0) {
+    init(&loaded, threads);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
+  __syncthreads();
+  cuda::memcpy_async(cg::this_thread_block(), part, in + first, cuda::aligned_size_t<16>(kept * sizeof(float4)),
+                     loaded);
+  float mine = 0;
+#pragma unroll 8
+  for (int i = kept + threadIdx.x; i < count; i += threads) mine += squares_of(in[first + i]);
+  loaded.arrive_and_wait();
+  for (int i = threadIdx.x; i < kept; i += threads) mine += squares_of(part[i]);
+  mine = grid_sum::block_sum(mine);
+  if (threadIdx.x == 0) squares = mine;
+  __syncthreads();
+  const float factor = factor_for(squares, columns);
+#pragma unroll 8
+  for (int i = kept + threadIdx.x; i < count; i += threads) out[first + i] = scaled(in[first + i], factor);
+  for (int i = threadIdx.x; i < kept; i += threads) out[first + i] = scaled(part[i], factor);
+}
+
 /// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
 __global__ void by_clusters(const float4* in, float4* out, int columns, int) {
   extern __shared__ float4 part[];
@@ -242,6 +272,11 @@ int main(int argc, char** argv) {
   run("copy, for comparison", in,
       [&] { copy<<<(fours + 4 * threads - 1) / (4 * threads), threads>>>(from, to, fours); });
   run("one block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
+  const int kept = std::min(columns / 4, (shared - 1024) / int(sizeof(float4)));
+  const int bytes_kept = kept * int(sizeof(float4));
+  CUDA_CHECK(cudaFuncSetAttribute(by_blocks_that_keep, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_kept));
+  run("one block per row, which keeps what it can", expected,
+      [&] { by_blocks_that_keep<<<rows, threads, bytes_kept>>>(from, to, columns, kept); });
   for (const int blocks : {4, 8, 16}) {
     ClusterLaunch launch(by_clusters, columns, blocks, 1);
     const int clusters = launch.at_once();

@@ -1,8 +1,8 @@
 // Double a matrix on a GPU
 //
 // One block of threads in the shape of a matrix doubles it, one thread per element. In the device's memory a matrix is
-// a list of numbers like any other array, so each thread works out from its column and its row where its element stands.
-// A class allocates the memory, copies the matrix there, and frees the memory at its end.
+// a list of numbers like any other array, so each thread works out from its column and its row where its element is. A
+// class allocates the memory, copies the matrix there, and frees the memory at its end.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_double_matrix/cuda_double_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix
 // Run:     cuda_double_matrix [--rows N] [--columns N]

@@ -113,8 +113,8 @@ int main(int argc, char** argv) {
                             cookbook::cost("us", 1e-6), fmt::format("{}; {}", gpu::device(), cookbook::machine()));
   figures.measure(
       {on_device("one by one", one_by_one), queued_before, on_device("as a graph", by_graph),
-       on_device("as a graph, empty kernels", by_empty_graph), on_device("all steps in one kernel", in_one_kernel), on_host("the host's calls, one by one", one_by_one),
-       on_host("the host's call of the graph", by_graph)},
+       on_device("as a graph, empty kernels", by_empty_graph), on_device("all steps in one kernel", in_one_kernel),
+       on_host("the host's calls, one by one", one_by_one), on_host("the host's call of the graph", by_graph)},
       rounds);
   figures.speedup_over("one by one");
   figures.print(checks);

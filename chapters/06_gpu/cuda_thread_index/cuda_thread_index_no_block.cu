@@ -1,8 +1,8 @@
 // Pitfall: the block's number is forgotten
 //
 // threadIdx.x is a thread's number within its block, not within the grid. A kernel that uses it alone works as long as
-// there is one block. With four blocks of 256 threads there are 1024 visits, all to the first 256 of 1000 elements: they
-// get four each, and the others none.
+// there is one block. With four blocks of 256 threads there are 1024 visits, all to the first 256 of 1000 elements,
+// which get four each, and the others none.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_thread_index/cuda_thread_index_no_block.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index_no_block
 // Run:     cuda_thread_index_no_block
