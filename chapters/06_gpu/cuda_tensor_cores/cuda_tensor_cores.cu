@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     c.poison();
     const double tflops = reference::tflops(n, way.run);
     cookbook::println("{:<34}{:6.1f} TFLOP/s, error {:7.5f} %", way.name, tflops, 100 * error(c, n, false));
-    if (way.name.find("bfloat16") != std::string::npos) inexact_sums += !(error(c, n, true) < 1e-5);
+    if (way.name.find("bfloat16") != std::string::npos) inexact_sums += !(error(c, n, true) < 2e-5);
 
     fill_both(true);
     cublas.multiply(a.data(), b.data(), expected.data(), n, n, CUDA_R_32F);
@@ -121,6 +121,6 @@ int main(int argc, char** argv) {
   }
   cookbook::Checks checks;
   checks.equal("products of whole numbers with an element other than that of cuBLAS, float", inexact, 0);
-  checks.equal("bfloat16, products of the rounded factors with an error above 0.001 %", inexact_sums, 0);
+  checks.equal("bfloat16, products of the rounded factors with an error above 0.002 %", inexact_sums, 0);
   return checks.exit_code();
 }
