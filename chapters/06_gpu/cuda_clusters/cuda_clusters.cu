@@ -48,34 +48,39 @@ __global__ void by_blocks(const float4* in, float4* out, int columns) {
   for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(in[first + i], factor);
 }
 
-/// One block per row, which keeps the first `kept` fours of it in its shared memory and loads only the others twice. A
-/// bulk copy fetches those that it keeps, while the threads add up the others.
+/// Calls function(i, row[i]) for this thread's share of the fours from `begin` to `end`. Eight loads are under way before
+/// the first is used: with one block per multiprocessor, one load per thread would not keep the memory busy.
+template <typename Function>
+__device__ void for_each_four(const float4* row, int begin, int end, Function function) {
+  constexpr int in_flight = 8;
+  for (int i = begin + threadIdx.x; i < end; i += in_flight * threads) {
+    float4 loaded[in_flight];
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (i + k * threads < end) loaded[k] = row[i + k * threads];
+    }
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (i + k * threads < end) function(i + k * threads, loaded[k]);
+    }
+  }
+}
+
+/// One block per row, which keeps the first `kept` fours of it in its shared memory and loads only the others twice.
 __global__ void by_blocks_that_keep(const float4* in, float4* out, int columns, int kept) {
   extern __shared__ float4 part[];
-  __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
-  __shared__ float squares;
-  Barrier& loaded = *reinterpret_cast<Barrier*>(memory_of_barrier);
   const int count = columns / 4;
-  const std::size_t first = std::size_t(blockIdx.x) * count;
-  if (threadIdx.x == 0) {
-    init(&loaded, threads);
-    ptx::fence_proxy_async(ptx::space_shared);
-  }
-  __syncthreads();
-  cuda::memcpy_async(cg::this_thread_block(), part, in + first, cuda::aligned_size_t<16>(kept * sizeof(float4)),
-                     loaded);
+  in += std::size_t(blockIdx.x) * count, out += std::size_t(blockIdx.x) * count;
   float mine = 0;
-#pragma unroll 8
-  for (int i = kept + threadIdx.x; i < count; i += threads) mine += squares_of(in[first + i]);
-  loaded.arrive_and_wait();
-  for (int i = threadIdx.x; i < kept; i += threads) mine += squares_of(part[i]);
+  for_each_four(in, 0, kept, [&](int i, float4 four) { part[i] = four, mine += squares_of(four); });
+  for_each_four(in, kept, count, [&](int, float4 four) { mine += squares_of(four); });
   mine = grid_sum::block_sum(mine);
+  __shared__ float squares;
   if (threadIdx.x == 0) squares = mine;
   __syncthreads();
   const float factor = factor_for(squares, columns);
-#pragma unroll 8
-  for (int i = kept + threadIdx.x; i < count; i += threads) out[first + i] = scaled(in[first + i], factor);
-  for (int i = threadIdx.x; i < kept; i += threads) out[first + i] = scaled(part[i], factor);
+  for_each_four(in, kept, count, [&](int i, float4 four) { out[i] = scaled(four, factor); });
+  for (int i = threadIdx.x; i < kept; i += threads) out[i] = scaled(part[i], factor);
 }
 
 /// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
