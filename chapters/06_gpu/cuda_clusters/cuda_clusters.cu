@@ -48,8 +48,8 @@ __global__ void by_blocks(const float4* in, float4* out, int columns) {
   for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(in[first + i], factor);
 }
 
-/// Calls function(i, row[i]) for this thread's share of the fours from `begin` to `end`. Eight loads are under way before
-/// the first is used: with one block per multiprocessor, one load per thread would not keep the memory busy.
+/// Calls function(i, row[i]) for this thread's share of the fours from `begin` to `end`. Eight loads are under way
+/// before the first is used: with one block per multiprocessor, one load per thread would not keep the memory busy.
 template <typename Function>
 __device__ void for_each_four(const float4* row, int begin, int end, Function function) {
   constexpr int in_flight = 8;
