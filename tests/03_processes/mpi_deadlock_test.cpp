@@ -33,8 +33,11 @@ std::string outcome(const Result& result, const std::string& rank_1, const std::
 
 const std::string completes = "completes, completes", hangs = "hangs, hangs";
 
+// Ranks that wait look for messages again and again: on a busy machine with two processors a run of nine has taken 30 s.
+constexpr auto limit = std::chrono::seconds(50);
+
 TEST(mpi_deadlock, each_order_completes_or_hangs_as_it_must_and_further_ranks_finish_all_the_same) {
-  const auto result = run_ranks(9, "mpi_deadlock");
+  const auto result = run_ranks(9, "mpi_deadlock", {}, {.limit = limit});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(outcome(result, "Recv", "Send"), completes) << result.text();
   EXPECT_EQ(outcome(result, "Send", "Recv"), completes) << result.text();
@@ -51,10 +54,11 @@ TEST(mpi_deadlock, from_which_size_sends_wait_is_a_setting_of_the_library) {
 #ifndef OPEN_MPI
   GTEST_SKIP() << "the name of this setting is that of Open MPI";
 #endif
-  const auto run_with = [](const std::string& limit) {
+  const auto run_with = [](const std::string& bytes) {
     return run_ranks(
         6, "mpi_deadlock", {"--small", "10000", "--large", "50000"},
-        {.environment = {{"OMPI_MCA_btl_vader_eager_limit", limit}, {"OMPI_MCA_btl_sm_eager_limit", limit}}});
+        {.environment = {{"OMPI_MCA_btl_vader_eager_limit", bytes}, {"OMPI_MCA_btl_sm_eager_limit", bytes}},
+         .limit = limit});
   };
   const auto low = run_with("4096"), high = run_with("16384");
   EXPECT_EQ(outcome(low, "Send", "Send"), hangs) << low.text();
