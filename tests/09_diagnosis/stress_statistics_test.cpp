@@ -83,7 +83,8 @@ TEST(stress_statistics, prints_prediction_and_measurement) {
         "delay 100        2.000 %     100.0 %     100.0 %           149"}) {
     EXPECT_TRUE(result.has_line(line)) << line << "\n" << result.text();
   }
-  EXPECT_EQ(result.lines_with("^threads, fetch_add, delay 1 ms +0.0 % of 300 runs failed$").size(), 1U) << result.text();
+  EXPECT_EQ(result.lines_with("^threads, fetch_add, delay 1 ms +0.0 % of 300 runs failed$").size(), 1U)
+      << result.text();
   EXPECT_EQ(result.lines_with("^threads, load and store +[\\d.]+ %").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^threads, load and store, delay 1 ms +[\\d.]+ %").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^threads, load and store, delay 1 ms +0.0 %").size(), 0U) << result.text();
