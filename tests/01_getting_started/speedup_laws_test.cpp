@@ -134,6 +134,18 @@ TEST(speedup_laws, both_gains_are_those_of_the_job_with_so_many_threads) {
   }
 }
 
+// The form for threads costs one thread about 1 % of the time of one unit. Compared with itself it would cost nothing.
+TEST(speedup_laws, the_gain_is_compared_with_the_loop_and_not_with_one_thread) {
+  std::string gain = "1.00";
+  for (int i = 0; i < 30 && gain == "1.00"; ++i) {
+    const auto result = run("speedup_laws", {"--threads", "1", "--units", "1"});
+    const auto gains = result.captures("^ +1 +[0-9.]+ +([0-9.]+) x");
+    ASSERT_EQ(gains.size(), 1U) << result.text();
+    gain = gains[0];
+  }
+  EXPECT_NE(gain, "1.00");
+}
+
 // The time of another job would give far more: sixteen times the work in the time of the same work.
 TEST(speedup_laws, no_job_gains_far_more_than_there_are_processors) {
   const auto result = run("speedup_laws", {"--threads", "16", "--serial", "1"}, {.limit = std::chrono::seconds(60)});

@@ -88,6 +88,36 @@ TEST(uring_echo_epoll_server, counts_each_call_that_serves_a_client) {
   }
 }
 
+TEST(uring_echo_server, counts_each_call_that_serves_a_client) {
+  SKIP_WITHOUT_IO_URING();
+  for (const int messages : {0, 1, 10}) {
+    const Listener listener;
+    UringServer server(listener.descriptor, 1);
+    std::jthread running([&] { server.run(); });
+    {
+      Client client(listener.port);
+      for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
+    }
+    running.join();
+    EXPECT_EQ(server.system_calls(), 1 + 2 * messages + 1);  // accept; receive and send for each message; the end
+  }
+}
+
+TEST(uring_echo_epoll_server, a_client_that_never_reads_is_closed_and_holds_up_nobody) {
+  test_support::with_watchdog([] {
+    const Listener listener;
+    EpollServer server(listener.descriptor, 2);
+    std::jthread running([&] { server.run(); });
+    Client never_reads(listener.port);
+    never_reads.flood();
+    {
+      Client client(listener.port);
+      EXPECT_TRUE(echoes(client, "still there?"));
+    }
+    running.join();  // ends though never_reads is still there: the server has closed it
+  });
+}
+
 TEST(uring_echo_server, bytes_of_all_values_come_back_whatever_the_pieces) {
   SKIP_WITHOUT_IO_URING();
   Server server(1);

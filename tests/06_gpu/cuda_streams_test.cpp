@@ -7,6 +7,7 @@
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/stream.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -119,6 +120,19 @@ TEST(cuda_streams_stream, the_host_goes_on_while_the_device_is_held_up) {
   may_go_on.count_down();
   stream.synchronize();
   EXPECT_EQ(bytes.host.begin()[0], 7);
+}
+
+TEST(cuda_streams_stream, does_not_wait_for_the_default_stream) {
+  if (!device_here()) GTEST_SKIP() << "no device";
+  Bytes bytes;
+  Stream stream;
+  std::latch may_go_on(1);
+  CUDA_CHECK(cudaLaunchHostFunc(nullptr, wait_for, &may_go_on));
+  CUDA_CHECK(cudaMemsetAsync(bytes.device, 7, 2, stream));
+  EXPECT_TRUE(test_support::eventually([&] { return cudaStreamQuery(stream) == cudaSuccess; }));
+  cudaGetLastError();
+  may_go_on.count_down();
+  CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 TEST(cuda_streams_stream, the_end_of_its_scope_waits_also_for_an_exception) {

@@ -4,7 +4,8 @@
 /// How many times as fast: the time on one processor over the time on several.
 constexpr double speedup(double time_alone, double time_together) { return time_alone / time_together; }
 
-/// The share of its processors' time that goes into the work of the serial program: 1 is ideal.
+/// The speedup per processor: 1 is linear. If each processor is as fast beside others as alone, this is the share of
+/// their time that goes into the work of the serial program.
 constexpr double efficiency(double speedup, double processors) { return speedup / processors; }
 
 /// Amdahl (1967): the work stays the same, and its serial part takes its time whatever the number of processors.

@@ -11,7 +11,7 @@
 #include "cookbook/posix.hpp"
 
 /// Serves so many clients, and returns when all of them have ended their connections. A client that does not read its
-/// answers is closed. Counts the system calls that it makes while it serves.
+/// answers is closed. Counts the system calls that wait, watch, accept, receive and send.
 class EpollServer {
  public:
   EpollServer(int listener, int clients) : listener_(listener), to_accept_(clients) { watch(listener); }

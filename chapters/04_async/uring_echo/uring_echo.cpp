@@ -1,6 +1,6 @@
 // Echo server on io_uring
 //
-// The same echo server twice, in one thread each. On epoll the kernel says which sockets are ready, and the server
+// An echo server twice, in one thread each. On epoll the kernel says which sockets are ready, and the server
 // makes a system call for each receive and each send. On io_uring the server puts the operations into a queue that it
 // shares with the kernel, hands many over by one system call, and is told when they are complete. The program serves
 // one client and then many by both, and prints the system calls per message, and what a message takes.

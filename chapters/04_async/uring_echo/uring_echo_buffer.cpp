@@ -1,7 +1,7 @@
 // Pitfall: a buffer that is used again before the operation is complete
 //
-// On epoll, send() has copied the bytes when it returns. On io_uring the operation is only handed over: the kernel
-// reads the buffer later. Here one buffer serves two messages. By the time the kernel sends the first one, the second
+// On epoll, send() has copied the bytes when it returns. On io_uring the entry is only prepared: the kernel reads
+// the buffer later. Here one buffer serves two messages. By the time the kernel sends the first one, the second
 // one stands in its place, so the client receives the second message twice. (Both entries are handed over by one call,
 // so that it happens in every run.)
 //

@@ -23,7 +23,8 @@ struct TimeLine {
         end[part].push_back(milliseconds(marks[4 * chunks], marks[4 * chunk + part + 1]));
       }
     }
-    // A copy whose stream is ready still waits for the unit that copies, which takes one chunk after another.
+    // A copy whose stream is ready still waits for the copy engine, which takes one chunk after another. No event tells
+    // when it takes this one: it counts from the end of the one before.
     for (const int part : {0, 2}) {
       const std::vector<float> ends = end[part];
       for (int chunk = 0; chunk < chunks; ++chunk) {

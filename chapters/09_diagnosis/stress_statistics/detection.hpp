@@ -14,28 +14,10 @@ inline long runs_needed(double p, double confidence) {
   return static_cast<long>(std::ceil(std::log1p(-confidence) / std::log1p(-p)));
 }
 
-/// The probability that at most `failures` of `runs` independent runs fail.
-inline double at_most(long failures, long runs, double p) {
-  const auto n = static_cast<double>(runs);
-  double sum = 0;
-  for (long i = 0; i <= failures; ++i) {
-    const auto k = static_cast<double>(i);
-    const double log_of_ways = std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
-    sum += std::exp(log_of_ways + k * std::log(p) + (n - k) * std::log1p(-p));
-  }
-  return sum;
-}
-
-/// The highest probability p that one has to believe in after `failures` of `runs` runs have failed: with any higher
-/// one, so few failures would have come with a probability of less than 1 - confidence (Clopper and Pearson, 1934).
-inline double upper_bound(long failures, long runs, double confidence = 0.95) {
-  if (failures == runs) return 1;
-  double low = 0, high = 1;
-  for (int i = 0; i < 60; ++i) {  // the probability falls as p rises: halve the interval
-    const double middle = (low + high) / 2;
-    (at_most(failures, runs, middle) > 1 - confidence ? low : high) = middle;
-  }
-  return high;
+/// The highest probability p that one has to believe in after `runs` runs have all passed: with any higher one, so many
+/// would have passed with a probability of less than 1 - confidence. It solves (1 - p)^runs = 1 - confidence.
+inline double upper_bound(long runs, double confidence = 0.95) {
+  return -std::expm1(std::log1p(-confidence) / static_cast<double>(runs));
 }
 
 /// A race in a calculation instead of in threads, so that its probability is known. Two threads come to the same update

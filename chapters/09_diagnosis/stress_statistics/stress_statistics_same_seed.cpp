@@ -32,7 +32,7 @@ int main() {
   long found = 0;
   for (long hunt = 0; hunt < hunts; ++hunt) found += found_in_hunt(race) ? 1 : 0;
   cookbook::println("predicted: {:.0f} of {} hunts find the bug", hunts * detection(race.probability(), runs), hunts);
-  cookbook::println("found by:  {}", found);
+  cookbook::println("found by: {} hunts", found);
   if (179 <= found && found < hunts) {  // the predicted number and four standard deviations
     cookbook::println("the runs find what they should");
     return 0;
