@@ -1,6 +1,8 @@
 // The program's output; the text of a kernel, its messages and its types, from inside.
 
-#include "06_gpu/cuda_elementwise/elementwise.hpp"
+#define main main_of_the_program  // its count of wrong elements is called from here
+#include "06_gpu/cuda_elementwise/cuda_elementwise.cpp"
+#undef main
 
 #include <cmath>
 #include <regex>
@@ -16,10 +18,6 @@ namespace {
 
 using test_support::run;
 using testing::HasSubstr;
-
-using LinearCombination = Elementwise<float, const float*, float, const float*, float*>;
-const LinearCombination::Names names = {"a", "x", "b", "y", "c"};
-const std::string operation = "c[i] = a * x[i] + b * y[i]";
 
 /// The vectors that the book prints, with eight digits.
 const std::vector<float> printed_a = {
@@ -84,6 +82,14 @@ TEST(cuda_elementwise, every_element_is_right_at_every_count) {
     EXPECT_TRUE(result.has_line("ok    elements of c that are not 2x + 5y: 0"));
     EXPECT_EQ(result.lines_with("kernel.*: +[0-9.]+ ms$").size(), 3U) << result.text();
   }
+}
+
+TEST(cuda_elementwise, wrong_elements_are_counted_and_all_are_wrong_before_the_next_kernel) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  const std::vector<float> x = {1, 2, 3}, y = {4, 5, 6};
+  gpu::DeviceArray<float> c(std::vector<float>{22, 29, 35});  // the last one should be 36
+  EXPECT_EQ(wrong_elements(c, x, y), 1U);
+  EXPECT_EQ(wrong_elements(c, x, y), 3U) << "a kernel that does nothing would pass";
 }
 
 TEST(cuda_elementwise_timing, one_kernel_is_faster_than_three) {

@@ -86,6 +86,8 @@ TEST(find_memory_error, the_lines_that_it_names_do_what_it_says) {
       EXPECT_TRUE(named) << expected.what << " " << expected.text << "\n" << result.text();
     }
   }
+  // Frames of other parts of the report, such as "Thread T1 created by T0", belong to none of the three stacks.
+  EXPECT_EQ(test_support::count(result.text(), "(line "), 10) << result.text();
   EXPECT_EQ(result.lines_with("^  heap-use-after-free: READ of size [14]$").size(), 2U) << result.text();
 }
 

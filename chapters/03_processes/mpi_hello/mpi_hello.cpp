@@ -9,8 +9,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <numeric>
-#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/mpi.hpp"
@@ -18,8 +16,8 @@
 
 namespace {
 
-/// The area of narrow rectangles under the curve, each as high as the curve is at its middle (the midpoint rule). Adds
-/// up the rectangles `first`, `first + step`, `first + 2 * step` and so on, out of `intervals`.
+/// The area of narrow rectangles, each as high as the curve is at the rectangle's middle (the midpoint rule). Adds up
+/// the rectangles `first`, `first + step`, `first + 2 * step` and so on, out of `intervals`.
 double area(long intervals, int first, int step) {
   const double width = 1.0 / static_cast<double>(intervals);
   double heights = 0;
@@ -50,15 +48,10 @@ int main(int argc, char** argv) {
 
   world.print_in_order(fmt::format("rank {} has added up {:.10f}", rank, mine));
 
-  std::vector<int> seen(ranks), expected(ranks);                                         // for the first check
-  MPI_CHECK(MPI_Gather(&rank, 1, MPI_INT, seen.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));  // rank 0 gets a list
-  std::iota(expected.begin(), expected.end(), 0);
-
   cookbook::Checks checks;
   if (rank == 0) {
     const double error = std::abs(pi - std::numbers::pi), n = static_cast<double>(intervals);
     cookbook::println("together      {:.10f}, which differs from pi by {:.2e}", pi, error);
-    checks.equal("ranks", seen, expected);
     checks.that("the error is at most 1 / (12 * intervals^2) + 1e-10", error <= 1 / (12 * n * n) + 1e-10);
     checks.that("one process alone adds up the same, within 1e-10", std::abs(pi - area(intervals, 0, 1)) <= 1e-10);
   }

@@ -1,7 +1,7 @@
 // Task queue
 //
 // A client posts tasks to a message broker and goes on; workers, other processes, take them from there, execute them
-// and send the results back. The program kills a worker in the middle of its first task, and starts others. It does so
+// and send the results back. The program kills a worker that has taken its first task, and starts others. It does so
 // twice: with tasks that are acknowledged when they are sent to a worker, and with tasks that are acknowledged when
 // they are done. Which of them get a result?
 //
@@ -21,26 +21,26 @@
 
 namespace {
 
-/// What happens to tasks whose first worker is killed.
-struct Course {
-  unsigned posted = 0;  ///< tasks that wait at the broker when there is no worker yet,
-  unsigned left = 0;    ///< and when the first worker has been killed
-  int results = 0;      ///< that the client gets after all
-  int ended_well = 0;   ///< of the other workers, after SIGTERM
+/// What becomes of tasks whose first worker is killed.
+struct Counts {
+  unsigned posted = 0;    ///< tasks that wait at the broker when there is no worker yet,
+  unsigned left = 0;      ///< and when the first worker has been killed
+  int results = 0;        ///< that the client gets after all
+  int ended_cleanly = 0;  ///< of the other workers, after SIGTERM
 };
 
-Course course(const std::string& url, amqp::Acknowledgement acknowledgement, int tasks, int workers) {
-  Course what;
+Counts run_with(const std::string& url, amqp::Acknowledgement acknowledgement, int tasks, int workers) {
+  Counts counts;
   amqp::Connection connection(url);
   Client client(url);
   std::vector<std::string> ids;
   for (int i = 0; i < tasks; ++i) ids.push_back(client.post("add 5 5"));
-  what.posted = connection.waiting(tasks_queue);
+  counts.posted = connection.waiting(tasks_queue);
 
   const auto kill_this_worker = [](const amqp::Delivery&) { std::raise(SIGKILL); };  // stands for a crash
   cookbook::exit_code_of(cookbook::start_child([&] { work(url, kill_this_worker, acknowledgement); }));
   while (connection.consumers(tasks_queue) > 0) continue;  // until the broker has noticed it
-  what.left = connection.waiting(tasks_queue);
+  counts.left = connection.waiting(tasks_queue);
 
   std::vector<pid_t> others;
   const auto do_nothing = [](const amqp::Delivery&) {};
@@ -52,15 +52,15 @@ Course course(const std::string& url, amqp::Acknowledgement acknowledgement, int
   std::chrono::milliseconds timeout(acknowledgement == amqp::Acknowledgement::manual ? 20'000 : 300);
   for (const std::string& id : ids) {
     try {
-      what.results += client.result(id, timeout) == "10";
+      counts.results += client.result(id, timeout) == "10";
     } catch (const std::runtime_error&) {  // none in time; the others are here by now, if there are any
       timeout = std::chrono::milliseconds(0);
     }
   }
   for (const pid_t worker : others) {
-    what.ended_well += kill(worker, SIGTERM) == 0 && cookbook::exit_code_of(worker) == 0;
+    counts.ended_cleanly += kill(worker, SIGTERM) == 0 && cookbook::exit_code_of(worker) == 0;
   }
-  return what;
+  return counts;
 }
 
 /// The result of one task, or the error.
@@ -85,8 +85,8 @@ int main(int argc, char** argv) {
   const Broker broker;  // RabbitMQ, started here and ended with this program
   amqp::Connection connection(broker.url());
   declare_queues(connection);
-  const Course early = course(broker.url(), amqp::Acknowledgement::automatic, tasks, workers);
-  const Course late = course(broker.url(), amqp::Acknowledgement::manual, tasks, workers);
+  const Counts early = run_with(broker.url(), amqp::Acknowledgement::automatic, tasks, workers);
+  const Counts late = run_with(broker.url(), amqp::Acknowledgement::manual, tasks, workers);
 
   cookbook::println("{:<38}{:>20}{:>24}", "tasks are acknowledged", "when they are sent", "when they are done");
   cookbook::println("{:<38}{:>20}{:>24}", "at the broker, without a worker", early.posted, late.posted);
@@ -101,6 +101,6 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("tasks with a result, acknowledged when they are done", late.results, tasks);
-  checks.equal("workers that ended cleanly after SIGTERM", early.ended_well + late.ended_well, 2 * workers);
+  checks.equal("workers that ended cleanly after SIGTERM", early.ended_cleanly + late.ended_cleanly, 2 * workers);
   return checks.exit_code();
 }

@@ -1,8 +1,8 @@
 // Pitfall: acknowledged too early
 //
 // This worker acknowledges a task when it takes it, not when it has done it: automatic acknowledgement asks the broker
-// to forget each task as soon as it has sent it. The worker is killed in the middle of its task. The broker no longer
-// has the task, the next worker does not get it, and nobody hears of an error.
+// to forget each task as soon as it has sent it. The worker is killed before it has done it. The broker no longer has
+// the task, the next worker does not get it, and nobody hears of an error.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/task_queue/task_queue_early.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -pthread -o task_queue_early
 // Run:     task_queue_early
@@ -27,7 +27,7 @@ int main() {
     amqp::Connection own(broker.url());
     own.consume(tasks_queue, amqp::Acknowledgement::automatic);  // wrong: the broker forgets the task here
     own.next(std::chrono::seconds(20));
-    std::raise(SIGKILL);  // in the middle of the task
+    std::raise(SIGKILL);  // before the task is done
   });
   cookbook::exit_code_of(worker);
 

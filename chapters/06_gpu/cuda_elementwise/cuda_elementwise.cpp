@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   options.add("count", count, "elements of each vector", 1, 200'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("{}", LinearCombination::text(names, operation));
+  cookbook::println("the kernel's text:\n{}", LinearCombination::text(names, operation));
   cookbook::println("z instead of y: {}", message_about("c[i] = a * x[i] + b * z[i]"));
   cookbook::println("x[i] = a:       {}", message_about("x[i] = a"));
   if (!gpu::device_found()) return gpu::skipped;
