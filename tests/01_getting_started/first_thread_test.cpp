@@ -35,10 +35,11 @@ std::vector<std::string> in_a_thread(const test_support::Result& result) {
 
 TEST(first_thread, a_call_keeps_main_waiting) {
   for (const int greetings : {1, 10}) {
-    const auto result = run("first_thread", {"--pause-ms", "1", "--greetings", std::to_string(greetings)});
+    const auto result =
+        run("first_thread", {"--pause-ms", "1", "--work-ms", "1", "--greetings", std::to_string(greetings)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     std::vector<std::string> expected(greetings, "main: " + greeting);
-    expected.push_back("main: goes on");
+    expected.insert(expected.end(), {"main: begins its own work", "main: has done its own work"});
     EXPECT_EQ(called(result), expected) << result.text();
   }
 }
@@ -50,36 +51,45 @@ TEST(first_thread, main_goes_on_while_the_thread_greets_ten_times) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const auto lines = in_a_thread(result);
   EXPECT_EQ(std::ranges::count(lines, "thread: " + greeting), 10) << result.text();
-  // main printed its line during the second for which the thread greeted: it did not wait.
-  const auto goes_on = std::ranges::find(lines, "main: goes on");
-  EXPECT_LT(goes_on, std::ranges::find(lines | std::views::reverse, "thread: " + greeting).base() - 1) << result.text();
+  // main did its work during the second for which the thread greeted: it did not wait.
+  const auto done = std::ranges::find(lines, "main: has done its own work");
+  EXPECT_LT(done, std::ranges::find(lines | std::views::reverse, "thread: " + greeting).base() - 1) << result.text();
   EXPECT_EQ(lines.back(), "main: join() has returned") << result.text();
-  EXPECT_EQ(lines.size(), 12U) << result.text();
+  EXPECT_EQ(lines.size(), 13U) << result.text();
 }
 
 TEST(first_thread, the_checks_come_after_the_end_of_the_thread) {
   for (const std::string greetings : {"1", "25"}) {
-    const auto result = run("first_thread", {"--pause-ms", "1", "--greetings", greetings});
+    const auto result = run("first_thread", {"--pause-ms", "1", "--work-ms", "0", "--greetings", greetings});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(in_a_thread(result).size(), 2 + std::stoul(greetings)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    greetings of main, when called: " + greetings)) << result.text();
+    EXPECT_EQ(in_a_thread(result).size(), 3 + std::stoul(greetings)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    greetings from main, by the call: " + greetings)) << result.text();
     EXPECT_TRUE(result.has_line("ok    greetings of the thread, after join(): " + greetings)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    of these, from main: 0")) << result.text();
-    // Two headings, 2 n + 3 lines, three checks.
-    EXPECT_EQ(result.out.size(), 2U + 2 * std::stoul(greetings) + 3 + 3) << result.text();
+    EXPECT_TRUE(result.has_line("ok    of the thread's greetings, from main: 0")) << result.text();
+    // Two headings, 2 n + 5 lines, three checks.
+    EXPECT_EQ(result.out.size(), 2U + 2 * std::stoul(greetings) + 5 + 3) << result.text();
   }
 }
 
 TEST(first_thread, a_pause_follows_each_greeting) {
   const auto result = run("first_thread", {"--pause-ms", "20"});
   // In each part: three greetings, and main's line after the last pause.
-  const auto called = result.captures("^ *(\\d+) ms +main +(?:Hello .*|goes on)$"),
+  const auto called = result.captures("^ *(\\d+) ms +main +(?:Hello .*|begins its own work)$"),
              in_a_thread = result.captures("^ *(\\d+) ms +(?:thread +Hello .*|main +join\\(\\) has returned)$");
   ASSERT_EQ(called.size(), 5U) << result.text();  // the last one is of the other part
   ASSERT_EQ(in_a_thread.size(), 4U) << result.text();
   for (const auto& times : {called, in_a_thread}) {
     for (int i = 1; i < 4; ++i) EXPECT_GE(std::stoi(times[i]), std::stoi(times[i - 1]) + 19) << result.text();
   }
+}
+
+TEST(first_thread, the_own_work_takes_as_long_as_it_was_told) {
+  const auto result = run("first_thread", {"--pause-ms", "1", "--work-ms", "60"});
+  const auto begins = result.captures("^ *(\\d+) ms +main +begins its own work$"),
+             done = result.captures("^ *(\\d+) ms +main +has done its own work$");
+  ASSERT_EQ(begins.size(), 2U) << result.text();
+  ASSERT_EQ(done.size(), 2U) << result.text();
+  for (int part : {0, 1}) EXPECT_GE(std::stoi(done[part]), std::stoi(begins[part]) + 59) << result.text();
 }
 
 TEST(first_thread_unjoined, ends_the_whole_program) {

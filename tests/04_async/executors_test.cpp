@@ -81,6 +81,17 @@ long threads_of(pid_t program) {
   return std::distance(std::filesystem::directory_iterator("/proc/" + std::to_string(program) + "/task", gone), {});
 }
 
+/// How many of them run, or could if a core were free.
+long running_threads_of(pid_t program) {
+  long running = 0;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(program) + "/task", gone)) {
+    const std::string state = test_support::text_of(thread.path() / "stat");
+    running += state.find(") R ") != std::string::npos;
+  }
+  return running;
+}
+
 /// How many child processes it has now.
 long children_of(pid_t program) {
   const std::string id = std::to_string(program);
@@ -92,6 +103,14 @@ TEST(executors, each_pool_has_as_many_workers_as_it_was_told) {
   test_support::Process program("executors", {"--workers", "6", "--steps", "50000000"});
   EXPECT_TRUE(test_support::eventually([&] { return children_of(program.pid()) == 6; }));
   EXPECT_TRUE(test_support::eventually([&] { return threads_of(program.pid()) >= 7; }));  // with that of main()
+  // Six jobs at the same time. (oneTBB, which comes next, has fewer threads where there are fewer cores.)
+  EXPECT_TRUE(test_support::eventually([&] {
+    for (int look = 0; look < 20; ++look) {
+      if (running_threads_of(program.pid()) >= 6) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }));
   EXPECT_EQ(program.wait().exit_code, 0);
 }
 

@@ -1,11 +1,16 @@
 // The program's output for several numbers of ranks, and the functions in one.
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "05_distributed/distributed_map_reduce/task_farm.hpp"
+#include "support/eventually.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -137,6 +142,33 @@ TEST(distributed_map_reduce_timing, long_results_are_added_up_faster_where_they_
   const auto result = run_ranks(4, "distributed_map_reduce", {"--length", "1000000", "--tasks", "50"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_LT(figure(result, "map_reduce", "ms"), figure(result, "map, added up at rank 0", "ms")) << result.text();
+}
+
+// The test starts itself once more, as two ranks. A file for each task says that the worker has begun it.
+TEST(distributed_map_reduce_task_farm, the_worker_does_its_next_task_while_rank_0_consumes_a_result) {
+  if (const char* folder = std::getenv("COOKBOOK_TASK_FARM")) {
+    const mpi::Environment world;
+    const auto file_of = [&](long task) { return std::filesystem::path(folder) / std::to_string(task); };
+    const auto work = [&](long task) {
+      std::ofstream(file_of(task)) << "begun";
+      return Numbers{task};
+    };
+    bool next_begun = true;
+    map_as_completed(world, 3, work, [&](long task, const Numbers&) {
+      next_begun = next_begun &&
+                   (task == 2 || test_support::eventually([&] { return std::filesystem::exists(file_of(task + 1)); }));
+    });
+    EXPECT_TRUE(next_begun);
+    return;
+  }
+  const test_support::TemporaryDirectory folder;
+  const auto result =
+      run("/usr/bin/mpirun",
+          {"--allow-run-as-root", "--oversubscribe", "-n", "2", std::filesystem::read_symlink("/proc/self/exe"),
+           "--gtest_filter=*.the_worker_does_its_next_task_while_rank_0_consumes_a_result"},
+          {.environment = {{"COOKBOOK_TASK_FARM", folder.path}, {"EVENT_NOEPOLL", "1"}}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(std::filesystem::exists(folder.path / "2")) << result.text();
 }
 
 // The functions in the process, where one rank does everything.

@@ -78,6 +78,7 @@ Results by_tbb(int workers, long steps) {
 
 /// What the processes of a pool share. Of all other memory each child process has a copy of its own.
 struct Shared {
+  static_assert(std::atomic<int>::is_always_lock_free, "a lock would be one of each process");
   std::atomic<int> next_job = 0;
   Results results = {};
 };
