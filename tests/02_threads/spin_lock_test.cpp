@@ -116,6 +116,26 @@ TEST(spin_lock, a_processors_work_for_a_wait_is_what_it_has_done_for_the_thread_
   EXPECT_DOUBLE_EQ(costs.processor, 7);
 }
 
+/// Counts how often it was held for a millisecond or longer.
+struct TimedLock {
+  static inline int long_holds = 0;
+  std::mutex inner;
+  Stopwatch since_lock;
+  void lock() {
+    inner.lock();
+    since_lock = Stopwatch();
+  }
+  void unlock() {
+    if (since_lock.seconds() >= 1e-3) ++long_holds;
+    inner.unlock();
+  }
+};
+
+TEST(spin_lock, the_wait_of_a_millisecond_is_one_in_each_of_the_five_measurements) {
+  measure<TimedLock>();
+  EXPECT_GE(TimedLock::long_holds, 5);
+}
+
 template <typename Lock>
 void expect_one_thread_at_a_time(int threads) {
   Lock lock;
