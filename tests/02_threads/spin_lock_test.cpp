@@ -116,26 +116,6 @@ TEST(spin_lock, a_processors_work_for_a_wait_is_what_it_has_done_for_the_thread_
   EXPECT_DOUBLE_EQ(costs.processor, 7);
 }
 
-/// Counts how often it was held for a millisecond or longer.
-struct TimedLock {
-  static inline int long_holds = 0;
-  std::mutex inner;
-  Stopwatch since_lock;
-  void lock() {
-    inner.lock();
-    since_lock = Stopwatch();
-  }
-  void unlock() {
-    if (since_lock.seconds() >= 1e-3) ++long_holds;
-    inner.unlock();
-  }
-};
-
-TEST(spin_lock, the_wait_of_a_millisecond_is_one_in_each_of_the_five_measurements) {
-  measure<TimedLock>();
-  EXPECT_GE(TimedLock::long_holds, 5);
-}
-
 template <typename Lock>
 void expect_one_thread_at_a_time(int threads) {
   Lock lock;
@@ -266,8 +246,8 @@ TEST(spin_lock_timing, each_row_has_the_loser_that_the_page_names) {
     const auto handover = row("from unlock to the waiting thread"), work = row("processor's work for a wait of 1 ms"),
                one_core = row("one core: until the holder can unlock"), alone = row("lock and unlock, nobody waits");
     if (handover[0] > 2 * handover[1] && handover[0] > 2 * handover[2] && work[1] > 2 * work[0] &&
-        work[2] > 2 * work[0] && one_core[1] > 5 * one_core[0] && one_core[1] > 5 * one_core[2] &&
-        alone[0] > alone[1] && alone[0] > alone[2]) {
+        work[2] > 2 * work[0] && work[1] > 500 /* us of the millisecond */ && one_core[1] > 5 * one_core[0] &&
+        one_core[1] > 5 * one_core[2] && alone[0] > alone[1] && alone[0] > alone[2]) {
       return;
     }
     last = result.text();
