@@ -40,6 +40,8 @@ class PauseLock {
       while (taken_.load(std::memory_order_relaxed)) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
 #endif
       }
     }

@@ -3,7 +3,8 @@
 // The same function is applied to each element of a list, and the results are collected in the same order: by a loop,
 // by std::transform with a named function, and by std::transform with a lambda. All three make the same calls in the
 // same thread, one after another. Two more forms differ from these: a view makes its calls when it is read, and with
-// one more argument std::transform makes them on several threads. The program counts the calls and the threads.
+// one more argument, an execution policy, std::transform makes them on several threads. The program counts the calls
+// and the threads.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/map_three_ways/map_three_ways.cpp common/cookbook/*.cpp -lfmt -ltbb -pthread -o map_three_ways
 // Run:     map_three_ways [--items N] [--work-us N]
@@ -29,7 +30,7 @@ namespace {
 
 using Items = std::vector<long>;
 
-/// Who has called since the last reset(). For the table alone; a function that is to be mapped should have no memory.
+/// Who has called since the last reset(). For the table alone; a function that is to be mapped should change nothing.
 class Calls {
  public:
   void note() {
@@ -77,7 +78,7 @@ Items by_lambda(const Items& items) {
 }
 
 Items in_parallel(const Items& items) {
-  Items results(items.size());  // the places exist before the threads start, so each result goes to its own
+  Items results(items.size());  // the places exist before the calls begin, so each result goes to its own
   std::transform(std::execution::par, items.begin(), items.end(), results.begin(), doubled);
   return results;
 }

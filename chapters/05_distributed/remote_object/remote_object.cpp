@@ -85,10 +85,11 @@ int all_parts(const std::string& visitor) {
   });
 
   server.send_signal(SIGSTOP);                             // it does nothing more, but its connections stay open
-  auto under_way = there->welcomeMessageRequest().send();  // sent, and not yet waited for
+  auto under_way = there->welcomeMessageRequest().send();  // leaves as soon as the next line waits
   expect("the server hangs", [&] { return welcome(node, *there, visitor, 100 * kj::MILLISECONDS); });
   server.stop(SIGKILL);
-  expect("it is killed during a call", [&] { return node.wait(kj::Promise(kj::mv(under_way))).getMessage().cStr(); });
+  expect("killed while a call was waiting",
+         [&] { return node.wait(kj::Promise(kj::mv(under_way))).getMessage().cStr(); });
   expect("it is called again", [&] { return welcome(node, *there, visitor); });
 
   cookbook::ChildProgram another({"/proc/self/exe", "--part", "server", "--names", names});  // this program once more

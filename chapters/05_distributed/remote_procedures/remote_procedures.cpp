@@ -24,7 +24,7 @@ namespace {
 struct Client {
   explicit Client(const std::string& address) : server(node, address) {}
 
-  /// A stub: to call it is to let the server execute the procedure. Throws a remote::Error.
+  /// Lets the server execute the procedure, and waits for the answer. Throws a remote::Error.
   std::string execute(const std::string& procedure, const Texts& arguments) {
     auto request = session.executeRequest();
     request.setProcedure(procedure);

@@ -21,6 +21,7 @@ class Console : public api::Output::Server {
 
 using remote::Texts;
 
+/// What `execute` gets is valid until it returns, not in a `then`: copy what is needed there.
 struct Procedure {
   std::size_t arguments;  ///< how many it takes
   std::function<kj::Promise<kj::String>(const Texts& arguments, api::Output::Client& output)> execute;
