@@ -2,8 +2,8 @@
 //
 // What is lost when workers of a pool are killed? Four workers square the numbers from 0 to 99, three times: first none
 // of them dies, then each of ten tasks kills one worker, and then task 5 kills each worker that begins it. The pool
-// knows which task each worker has, so it gives the task of a dead one to another worker. It gives up a task after three
-// deaths.
+// knows which task each worker has, so it gives the task of a dead one to another worker. It gives up a task after
+// three deaths.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pool_recovery/process_pool_recovery.cpp common/cookbook/*.cpp -lfmt -pthread -o process_pool_recovery
 // Run:     process_pool_recovery [--processes N]
