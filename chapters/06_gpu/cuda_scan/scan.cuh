@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(threads, resident)
   unsigned before[fours], of_warp = 0;  // of each four: the odd ones before it within the warp
 #pragma unroll
   for (int c = 0; c < fours; ++c) {
-    const unsigned odd = IsOdd{}(four[c].x) + IsOdd{}(four[c].y) + IsOdd{}(four[c].z) + IsOdd{}(four[c].w),
+    const unsigned odd = four[c].x % 2 + four[c].y % 2 + four[c].z % 2 + four[c].w % 2,
                    up_to_mine = sum_up_to_lane(odd);
     before[c] = of_warp + up_to_mine - odd;
     of_warp += __shfl_sync(whole_warp, up_to_mine, 31);
