@@ -146,6 +146,30 @@ TEST(parallel_sort_merge, rows_of_any_lengths) {
   }
 }
 
+/// A number, and the row that it comes from, which is not compared.
+struct Marked {
+  int value;
+  char row;
+  friend bool operator<(const Marked& x, const Marked& y) { return x.value < y.value; }
+};
+
+TEST(parallel_sort_merge, equal_numbers_come_from_the_first_row_first_if_it_is_not_shorter) {
+  for (const std::size_t right : {0U, 1U, 40U, 100U}) {
+    std::vector<Marked> a, b;
+    for (int i = 0; i < 100; ++i) a.push_back({i / 10, 'a'});
+    for (std::size_t i = 0; i < right; ++i) b.push_back({static_cast<int>(10 * i / right), 'b'});
+    std::vector<Marked> out(a.size() + b.size());
+    for (const int threads : {1, 2}) {  // with more of them, a part of the second row may be the longer one
+      parallel_merge<Marked>(a, b, out, threads);
+      for (std::size_t i = 1; i < out.size(); ++i) {
+        ASSERT_TRUE(out[i - 1].value < out[i].value ||
+                    (out[i - 1].value == out[i].value && out[i - 1].row <= out[i].row))
+            << "at " << i << " of 100 and " << right << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
 /// Counts in which threads numbers are compared.
 struct Seen {
   static inline std::mutex mutex;

@@ -35,6 +35,17 @@ void expect_right(const std::vector<int>& counts) {
   }
 }
 
+__global__ void take(Tiles tiles, int* taken) { taken[blockIdx.x] = take_tile(tiles); }
+
+TEST(cuda_scan_look_back, a_block_takes_the_next_number_from_the_counter) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  gpu::DeviceArray<unsigned long long> counter(std::vector<unsigned long long>{5});
+  gpu::DeviceArray<int> taken(3);
+  take<<<3, 32>>>(Tiles{counter.data(), nullptr}, taken.data());
+  CUDA_CHECK(cudaGetLastError());
+  EXPECT_THAT(taken.to_host(), testing::UnorderedElementsAre(5, 6, 7));
+}
+
 __global__ void look(Tiles tiles, int tile, unsigned* sums) { sums[threadIdx.x] = look_back(tiles, tile); }
 
 TEST(cuda_scan_look_back, adds_up_single_tiles_until_one_is_known_with_all_before) {

@@ -13,7 +13,8 @@ struct Cuts {
   std::size_t a, b;  // so many numbers of each row stand before its cut
 };
 
-/// Cuts row `a` in proportion to the threads on both sides, and row `b` where the first number after that cut belongs.
+/// Cuts row `a` in proportion to the threads on both sides, and row `b` before its first number that is not less than
+/// the first one behind the cut of `a`.
 template <typename T>
 Cuts cut_rows(std::span<const T> a, std::span<const T> b, int threads) {
   const std::size_t cut_a = a.size() * (threads / 2) / threads;
@@ -21,8 +22,8 @@ Cuts cut_rows(std::span<const T> a, std::span<const T> b, int threads) {
   return {cut_a, static_cast<std::size_t>(place_in_b - b.begin())};
 }
 
-/// Merges two sorted rows into `out` by one thread. Does the same as std::merge, but without a branch in the loop:
-/// which row the next number comes from is random, so the processor would often predict the branch wrongly.
+/// Merges two sorted rows into `out` by one thread, as std::merge does. Which row the next number comes from is random,
+/// so it is written without a branch, which the processor would often predict wrongly.
 template <typename T>
 void merge_rows(std::span<const T> a, std::span<const T> b, std::span<T> out) {
   auto next_a = a.begin(), next_b = b.begin();

@@ -1,10 +1,10 @@
 // Many small products: what should one thread do?
 //
-// The product of two matrices is written once, for one pair. Its layout (m,n),(n,p)->(m,p) names the sizes of the
-// inputs and of the result. From it follow the shape of the result, and which inputs do not fit. An input with one size
-// more is a batch; one matrix beside a batch takes part in every product. The program multiplies a batch by a loop on
-// the processor, by a launch for each pair, by one launch with a thread per pair, and by one with a thread per element
-// of the results, and prints how many products per second each makes.
+// The product of two matrices is written for one pair, and once more for one element of the result. Its layout
+// (m,n),(n,p)->(m,p) names the sizes of the inputs and of the result. From it follow the shape of the result, and which
+// inputs do not fit. An input with one size more is a batch; one matrix beside a batch takes part in every product. The
+// program multiplies a batch by a loop on the processor, by a launch for each pair, by one launch with a thread per
+// pair, and by one with a thread per element of the results, and prints how many products per second each makes.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_generalised_product/cuda_generalised_product.cu common/cookbook/*.cpp -lfmt -o cuda_generalised_product
 // Run:     cuda_generalised_product [--pairs N] [--rows N]

@@ -21,7 +21,7 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
   const Numbers a = random_numbers(shape_a, 1), b = random_numbers(shape_b, 2);
   const gpu::DeviceArray<long long> device_a(a.values), device_b(b.values);
   gpu::DeviceArray<long long> by_pair(pairs * 40), by_element(pairs * 40);
-  // cuBLAS has no products of integers. In doubles these sums are exact, too.
+  // cuBLAS has no products of 64-bit integers. In doubles these sums are exact, too.
   const gpu::DeviceArray<double> double_a(std::vector<double>(a.values.begin(), a.values.end()));
   const gpu::DeviceArray<double> double_b(std::vector<double>(b.values.begin(), b.values.end()));
   gpu::DeviceArray<double> double_by_element(pairs * 40), by_cublas(pairs * 40);
@@ -60,7 +60,8 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
                                            static_cast<int>(pairs)));
   };
 
-  // The limit: a copy that reads and writes as many bytes as the job needs, 40 + 100 + 40 numbers of 8 bytes per pair.
+  // For comparison: a copy that reads and writes as many bytes as the job needs, 40 + 100 + 40 numbers of 8 bytes per
+  // pair.
   gpu::DeviceArray<char> from(pairs * 90 * 8), to(pairs * 90 * 8);
   from.poison();
   const auto copy = [&](cudaStream_t stream) {

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(threads, resident)
   store(out, count, tile, four);
 }
 
-/// The condition of the compaction: odd numbers stay. What load() puts behind the end, 0, does not.
+/// The condition of the compaction: odd numbers stay. What load() puts behind the end, 0, must not.
 struct IsOdd {
   __host__ __device__ bool operator()(unsigned value) const { return value % 2 == 1; }
 };
