@@ -24,7 +24,7 @@
 /// Whether this rank comes late from the exchange of a test below.
 bool late_from_the_exchange = false;
 
-/// Whether each rank has 2^31 - 1 bytes for each other one, as they are told in a test below.
+/// Whether the ranks are told that each has 2^30 bytes for each: four of these are no 32-bit number.
 bool sizes_are_large = false;
 
 /// Instead of the library's, which PMPI_Alltoall is.
@@ -33,7 +33,7 @@ extern "C" int MPI_Alltoall(const void* sent, int sent_count, MPI_Datatype sent_
   const int result = PMPI_Alltoall(sent, sent_count, sent_type, received, received_count, received_type, comm);
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
-  for (int r = 0; sizes_are_large && r < ranks; ++r) static_cast<int*>(received)[r] = 2'147'483'647;
+  for (int r = 0; sizes_are_large && r < ranks; ++r) static_cast<int*>(received)[r] = 1'073'741'824;
   return result;
 }
 
@@ -163,12 +163,12 @@ TEST(shuffle_by_hand_exchange, refuses_a_size_that_is_no_int) {
 }
 
 TEST(shuffle_by_hand_exchange_of_too_much, is_refused_though_each_size_is_an_int) {
-  if (again_as_ranks(2, "shuffle_by_hand_test")) return;
+  if (again_as_ranks(4, "shuffle_by_hand_test")) return;
   const mpi::Environment world;
   sizes_are_large = true;
   std::string error;
   try {
-    exchange(Messages(2));
+    exchange(Messages(4));
   } catch (const std::length_error& too_long) {
     error = too_long.what();
   }
