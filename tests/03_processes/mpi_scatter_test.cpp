@@ -22,6 +22,8 @@ std::string list_of(int first, int count) {
   return "[" + list + "]";
 }
 
+std::string sum_to(int last) { return std::to_string(last * (last + 1) / 2); }
+
 /// What the program prints if `ranks` ranks share out `total` numbers; white space between columns is one blank.
 std::vector<std::string> rows_of(int ranks, int total) {
   std::vector<std::string> rows;
@@ -32,7 +34,9 @@ std::vector<std::string> rows_of(int ranks, int total) {
                    " " + list_of(start + 1, count));
     start += count;
   }
-  rows.push_back("nobody 0 numbers " + std::to_string(total % ranks) + " numbers 0 numbers");
+  const int equal = total / ranks * ranks;
+  rows.push_back("sum " + sum_to(ranks) + " " + sum_to(equal) + " " + sum_to(total));
+  rows.push_back("nobody [] " + list_of(equal + 1, total % ranks) + " []");
   return rows;
 }
 
@@ -47,7 +51,7 @@ TEST(mpi_scatter, each_rank_gets_its_number_its_equal_share_and_its_share_of_all
                   {"--items", std::to_string(ranks), "--root", std::to_string(root), "--total", std::to_string(total)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     std::vector<std::string> rows;
-    for (const std::string& line : result.lines_with("^(rank|nobody) ")) {
+    for (const std::string& line : result.lines_with("^(rank|sum|nobody) ")) {
       rows.push_back(std::regex_replace(line, std::regex(" +"), " "));
     }
     EXPECT_EQ(rows, rows_of(ranks, total)) << result.text();

@@ -3,7 +3,9 @@
 #include "05_distributed/object_ring/chain.hpp"
 
 #include <csignal>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "cookbook/process.hpp"
 #include "support/run.hpp"
@@ -45,7 +47,7 @@ TEST(object_ring, has_any_length) {
     EXPECT_EQ(result.leaked_processes, 0);
     EXPECT_EQ(result.lines_with("forwarding the message").size(), static_cast<std::size_t>(servers));
     EXPECT_EQ(result.lines_with("^ +Back at " + last + "; the chain is closed!$").size(), 1U) << result.text();
-    EXPECT_TRUE(result.has_line("ok    servers that are there for the next call: " + last)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    server processes that still run: " + last)) << result.text();
   }
   EXPECT_TRUE(
       run("object_ring", {"--servers", "1"}).has_line(R"(ok    result: ["passed on from 1", "complete at 1"])"));
@@ -64,6 +66,35 @@ TEST(object_ring, ctrl_c_or_a_kill_leaves_nothing_behind) {
     EXPECT_EQ(run("object_ring", {"--servers", "20"}, {.kill_after_ms = after_ms}).leaked_processes, 0) << after_ms;
   }
 }
+
+/// Counts how often it is asked for each name.
+class CountingNames : public remote::Names {
+ public:
+  explicit CountingNames(std::map<std::string, int>& asked) : asked_(asked) {}
+  kj::Promise<void> lookup(LookupContext context) override {
+    ++asked_[context.getParams().getName()];
+    return remote::Names::lookup(context);
+  }
+
+ private:
+  std::map<std::string, int>& asked_;
+};
+
+using Calls = std::vector<kj::Own<kj::PromiseFulfiller<void>>>;
+
+/// Answers a call when the test does so by `calls`.
+class Held : public api::Chain::Server {
+ public:
+  explicit Held(Calls& calls) : calls_(calls) {}
+  kj::Promise<void> process(ProcessContext) override {
+    auto answer = kj::newPromiseAndFulfiller<void>();
+    calls_.push_back(kj::mv(answer.fulfiller));
+    return kj::mv(answer.promise);
+  }
+
+ private:
+  Calls& calls_;
+};
 
 /// Chains in this process. They find one another by the name server, which is here as well.
 struct Ring {
@@ -94,8 +125,9 @@ struct Ring {
     return *proxies.back();
   }
 
+  std::map<std::string, int> asked;
   remote::Node node;
-  const std::string names = node.add(kj::heap<remote::Names>());
+  const std::string names = node.add(kj::heap<CountingNames>(asked));
   std::vector<std::unique_ptr<remote::Proxy<api::Chain>>> proxies;
 };
 
@@ -172,6 +204,31 @@ TEST(object_ring_chain, calls_that_fail_at_the_same_time_fail_alone) {
   ring.node.wait(kj::joinPromises(calls.releaseAsArray()));
   EXPECT_EQ(failed, 25);
   EXPECT_EQ(right, 25);
+}
+
+TEST(object_ring_chain, an_error_of_an_old_proxy_does_not_drop_the_new_one) {
+  Ring ring(1);
+  Calls calls;
+  ring.publish("7", kj::heap<Chain>(ring.node, ring.names, "7", "8"));
+  ring.publish("8", kj::heap<Held>(calls));
+  const auto begin = [&] {
+    const std::size_t before = calls.size();
+    auto answer = ring.request(7, {"hello"}).send().ignoreResult();
+    while (calls.size() == before) ring.node.wait(ring.node.timer().afterDelay(1 * kj::MILLISECONDS));
+    return answer;
+  };
+  const auto fail = [&](std::size_t call, kj::Promise<void> answer) {
+    calls[call]->reject(KJ_EXCEPTION(FAILED, "refused"));
+    EXPECT_NE(remote::error_of([&] { ring.node.wait(kj::mv(answer)); }), "no error");
+  };
+  auto first = begin(), second = begin();
+  fail(0, kj::mv(first));
+  auto third = begin();  // by a new proxy
+  fail(1, kj::mv(second));
+  auto fourth = begin();
+  EXPECT_EQ(ring.asked["example.chainTopology.8"], 2);
+  fail(2, kj::mv(third));
+  fail(3, kj::mv(fourth));
 }
 
 TEST(object_ring_chain, a_server_of_the_ring_that_is_gone_is_an_error_at_the_client) {

@@ -12,7 +12,9 @@
 #include "05_distributed/shuffle_by_hand/shuffle_by_hand.cpp"
 #undef main
 
+#include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "03_processes/again_as_ranks.hpp"
@@ -21,6 +23,19 @@
 
 /// Whether this rank comes late from the exchange of a test below.
 bool late_from_the_exchange = false;
+
+/// Whether the ranks are told that each has 2^30 bytes for each: four of these are no 32-bit number.
+bool sizes_are_large = false;
+
+/// Instead of the library's, which PMPI_Alltoall is.
+extern "C" int MPI_Alltoall(const void* sent, int sent_count, MPI_Datatype sent_type, void* received,
+                            int received_count, MPI_Datatype received_type, MPI_Comm comm) {
+  const int result = PMPI_Alltoall(sent, sent_count, sent_type, received, received_count, received_type, comm);
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  for (int r = 0; sizes_are_large && r < ranks; ++r) static_cast<int*>(received)[r] = 1'073'741'824;
+  return result;
+}
 
 /// Instead of the library's, which PMPI_Alltoallv is.
 extern "C" int MPI_Alltoallv(const void* sent, const int* sent_counts, const int* sent_at, MPI_Datatype sent_type,
@@ -89,8 +104,8 @@ TEST(shuffle_by_hand_measured, counts_the_time_from_when_all_ranks_are_there_unt
 }
 
 TEST(shuffle_by_hand_owner, is_as_the_figure_of_the_page_shows_it) {
-  for (const char* word : {"known", "know", "that"}) EXPECT_EQ(owner(word, 2), 0U) << word;
-  for (const char* word : {"there", "are", "we"}) EXPECT_EQ(owner(word, 2), 1U) << word;
+  for (const char* word : {"are", "we"}) EXPECT_EQ(owner(word, 2), 0U) << word;
+  for (const char* word : {"known", "know", "that", "there"}) EXPECT_EQ(owner(word, 2), 1U) << word;
 }
 
 TEST(shuffle_by_hand, a_text_without_words_is_no_error) { expect_no_words_are_counted("shuffle_by_hand"); }
@@ -102,7 +117,8 @@ TEST(shuffle_by_hand, a_file_that_cannot_be_read_is_one_line_and_exit_2) {
 TEST(shuffle_by_hand, a_word_without_end_is_refused) { expect_word_without_end_is_refused("shuffle_by_hand"); }
 
 TEST(shuffle_by_hand_owner, comes_from_the_hash_fnv_1a) {
-  EXPECT_EQ(owner("foobar", 1'000'003), 0x85944171f73967e8U % 1'000'003);  // as its authors publish it
+  // As its authors publish it, 85944171f73967e8, with the first half folded in.
+  EXPECT_EQ(owner("foobar", 1'000'003), 0x8594417172ad2699U % 1'000'003);
   EXPECT_EQ(owner("caf\xc3\xa9", 1), 0U);
 }
 
@@ -112,6 +128,20 @@ TEST(shuffle_by_hand_owner, gives_each_rank_about_as_many_words) {
     for (int i = 0; i < 70'000; ++i) ++owned.at(owner(std::to_string(i), ranks));
     for (const int words : owned) EXPECT_NEAR(words, 70'000.0 / static_cast<double>(ranks), 1'000) << ranks;
   }
+}
+
+TEST(shuffle_by_hand_owner, of_words_with_the_same_letters_is_any_rank) {
+  for (const std::size_t ranks : {2, 3, 4, 7, 8}) {
+    std::vector<int> owned(ranks);
+    std::string word = "abcdefg";
+    do ++owned.at(owner(word, ranks));
+    while (std::next_permutation(word.begin(), word.end()));
+    for (const int words : owned) EXPECT_NEAR(words * static_cast<double>(ranks) / 5'040, 1, 0.15) << ranks;
+  }
+}
+
+TEST(shuffle_by_hand, says_how_many_words_each_rank_owns) {
+  EXPECT_TRUE(run_ranks(4, "shuffle_by_hand", {"--copies", "1"}).has_line("words owned per rank: [3, 5, 4, 6]"));
 }
 
 TEST(shuffle_by_hand_pack, is_undone_by_add_unpacked_which_adds) {
@@ -130,6 +160,19 @@ TEST(shuffle_by_hand_pack, is_undone_by_add_unpacked_which_adds) {
 TEST(shuffle_by_hand_exchange, refuses_a_size_that_is_no_int) {
   EXPECT_EQ(size_for_mpi(2'147'483'647), 2'147'483'647);
   EXPECT_THROW(size_for_mpi(2'147'483'648), std::length_error);
+}
+
+TEST(shuffle_by_hand_exchange_of_too_much, is_refused_though_each_size_is_an_int) {
+  if (again_as_ranks(4, "shuffle_by_hand_test")) return;
+  const mpi::Environment world;
+  sizes_are_large = true;
+  std::string error;
+  try {
+    exchange(Messages(4));
+  } catch (const std::length_error& too_long) {
+    error = too_long.what();
+  }
+  EXPECT_EQ(error, "a rank cannot exchange more than 2 GiB");
 }
 
 TEST(shuffle_by_hand_word_table, stores_words_of_up_to_15_letters_in_itself) {

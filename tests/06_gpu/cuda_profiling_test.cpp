@@ -107,7 +107,7 @@ TEST(cuda_profiling, a_range_tells_the_profiler_which_kernel_is_meant) {
                           {.limit = std::chrono::seconds(60)});
   EXPECT_THAT(result.text(), testing::Not(testing::HasSubstr("No kernels were profiled")));
   if (result.lines_with("gpu__time_duration").empty()) GTEST_SKIP() << "ncu cannot measure here";
-  EXPECT_FALSE(result.lines_with("^ +.*square_pieces\\(").empty()) << result.text();
+  EXPECT_FALSE(result.lines_with("^ +.*square_neighbours\\(").empty()) << result.text();
 }
 
 TEST(cuda_profiling, is_clean_under_compute_sanitizer) {

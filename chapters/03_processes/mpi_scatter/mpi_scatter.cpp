@@ -1,13 +1,15 @@
 // Scatter
 //
-// The root has a list of ten numbers and deals them out to ten ranks: number i goes to rank i. MPI_Scatter does this in
-// one call, but does not look at the length of the list. So all ranks compare the length with the number of ranks
+// The root has a list of ten numbers and deals them out to ten ranks, one to each. MPI_Scatter does this in one call,
+// but does not look at the length of the list. So all ranks compare the length with the number of ranks
 // first, and all of them end with a message if it is wrong. Then the root has 23 numbers, which is no multiple of ten.
 // With equal shares some numbers go to nobody, without an error; MPI_Scatterv deals out shares of different lengths.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter
 // Run:     mpirun -n 10 mpi_scatter [--items N] [--total N] [--root N]
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -19,8 +21,8 @@
 
 namespace {
 
-/// Number i of the root's list goes to rank i, which gets it as the result. Called by all ranks; only the root's list
-/// counts. If it does not have one number per rank, this throws std::invalid_argument on every rank.
+/// The number at place i of the root's list goes to rank i, which gets it as the result. Called by all ranks; only the
+/// root's list counts. If it does not have one number per rank, this throws std::invalid_argument on every rank.
 int scatter_one_each(const std::vector<int>& list, int root, const mpi::Environment& world) {
   const int ranks = world.size();
   int items = static_cast<int>(list.size());  // only the root knows how long the list is, so it tells the others
@@ -44,7 +46,7 @@ Shares shares_of(int total, int ranks) {
   return shares;
 }
 
-/// The naive form: each rank gets as many numbers as every other one. The rest of the list goes to nobody.
+/// Each rank gets as many numbers as every other one. The rest of the list goes to nobody.
 std::vector<int> scatter_equal_shares(const std::vector<int>& list, int total, int root, int ranks) {
   const int count = total / ranks;
   std::vector<int> share(count);
@@ -65,6 +67,17 @@ std::vector<int> one_to(int last) {
   std::iota(numbers.begin(), numbers.end(), 1);
   return numbers;
 }
+
+/// Which numbers of the list from 1 to `last` nobody has, if all ranks together have those in `found`.
+std::vector<int> missing(int last, std::vector<int> found) {
+  const std::vector<int> list = one_to(last);
+  std::vector<int> numbers;
+  std::sort(found.begin(), found.end());
+  std::set_difference(list.begin(), list.end(), found.begin(), found.end(), std::back_inserter(numbers));
+  return numbers;
+}
+
+long sum(const std::vector<int>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0L); }
 
 }  // namespace
 
@@ -100,19 +113,19 @@ int main(int argc, char** argv) {
                              fmt::format("{} by MPI_Scatterv", total)));
   world.print_in_order(row(fmt::format("rank {}", rank), number, equal, share));
 
-  std::vector<int> numbers(ranks), whole(total);  // the opposite of a scatter: the numbers of all ranks, on all ranks
-  MPI_CHECK(MPI_Allgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, MPI_COMM_WORLD));
-  MPI_CHECK(MPI_Allgatherv(share.data(), shares.counts[rank], MPI_INT, whole.data(), shares.counts.data(),
-                           shares.starts.data(), MPI_INT, MPI_COMM_WORLD));
-  const bool all_have_whole = mpi::all_ranks(whole == one_to(total));
-  const long dealt_equally = mpi::sum_over_ranks(std::ssize(equal)), dealt = mpi::sum_over_ranks(std::ssize(share));
+  const int count = total / ranks;  // the opposite of a scatter: rank 0 gets what all ranks have
+  std::vector<int> numbers(ranks), all_equal(count * ranks), whole(total);
+  MPI_CHECK(MPI_Gather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Gather(equal.data(), count, MPI_INT, all_equal.data(), count, MPI_INT, 0, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Gatherv(share.data(), shares.counts[rank], MPI_INT, whole.data(), shares.counts.data(),
+                        shares.starts.data(), MPI_INT, 0, MPI_COMM_WORLD));
   cookbook::Checks checks;
   if (rank == 0) {
-    cookbook::print_line(row("nobody", fmt::format("{} numbers", items - ranks),
-                             fmt::format("{} numbers", total - dealt_equally),
-                             fmt::format("{} numbers", total - dealt)));
+    cookbook::print_line(row("sum", sum(numbers), sum(all_equal), sum(whole)));
+    const auto left = [](int last, const auto& found) { return fmt::format("{}", missing(last, found)); };
+    cookbook::print_line(row("nobody", left(items, numbers), left(total, all_equal), left(total, whole)));
     checks.equal("the first list, put together again", numbers, one_to(items));
-    checks.that("the second list, put together again from the shares of MPI_Scatterv", all_have_whole);
+    checks.that("the second list, put together again from the shares of MPI_Scatterv", whole == one_to(total));
   }
   return world.exit_code(checks);
 }

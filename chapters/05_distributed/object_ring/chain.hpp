@@ -11,7 +11,7 @@
 
 using remote::Texts;
 
-/// One server's object of the ring. It passes a message on to the next one, or knows it again and ends its way.
+/// One server's object of the ring. It passes a message on to the next one, unless its name is in the message.
 class Chain : public api::Chain::Server {
  public:
   Chain(remote::Node& node, std::string names, std::string own, std::string next)

@@ -1,6 +1,6 @@
 // Object ring
 //
-// Three servers stand in a ring: object 1 calls object 2, that calls object 3, and that calls object 1 again. While
+// Three servers form a ring: object 1 calls object 2, which calls object 3, which calls object 1 again. While
 // object 1 waits for its answer, it must serve a second call, or all three wait for ever. A server whose methods return
 // promises instead of waiting can do that, with one thread and without a lock. Each line is printed by the server that
 // it names, when it happens; the deeper the call, the more it is indented.
@@ -79,6 +79,6 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("result", result, expected_result(servers, start));
-  checks.equal("servers that are there for the next call", alive(), servers);
+  checks.equal("server processes that still run", alive(), servers);
   return checks.exit_code();
 }

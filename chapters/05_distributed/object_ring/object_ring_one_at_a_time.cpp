@@ -1,8 +1,9 @@
 // Pitfall: one call at a time
 //
 // To protect its data, each object of the ring takes a call only when it has answered the one before. Object 1 waits
-// for object 2, that for object 3, and that for object 1, which is busy until it has its answer: a deadlock. The
-// client gives up after a while; the objects stay blocked. All three are in one process here; the deadlock is the same.
+// for object 2, which waits for object 3, and this one for object 1, which is busy until it has its answer: a deadlock.
+// The client gives up after a while; the objects stay blocked, as a later call shows. All three are in one process
+// here; the deadlock is the same.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/object_ring chapters/05_distributed/object_ring/object_ring.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/object_ring/object_ring_one_at_a_time.cpp build/node.capnp.c++ build/object_ring.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o object_ring_one_at_a_time
 // Run:     object_ring_one_at_a_time
@@ -46,5 +47,8 @@ int main() {
   request.initMessage(1).set(0, "hello");
   const std::string outcome = remote::error_of([&] { node.call(request, 500 * kj::MILLISECONDS); });
   cookbook::println("{}", outcome);
+  auto later = one.processRequest();
+  later.initMessage(1);
+  cookbook::println("a later call: {}", remote::error_of([&] { node.call(later, 500 * kj::MILLISECONDS); }));
   return outcome == "no error" ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 // Run:     mpirun -n 4 shuffle_by_hand [--file TEXT] [--copies N] [--top N]
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,10 +103,13 @@ int main(int argc, char** argv) {
   Messages to_show(world.size());  // a second shuffle brings all words to rank 0
   for (const auto& [word, count] : owned) pack(to_show[0], word, count);
   const Counts all = shuffled(to_show);
-  const long words_owned = mpi::sum_over_ranks(static_cast<long>(owned.size()));
+  const long here = static_cast<long>(owned.size());
+  std::vector<long> words_owned(world.size());
+  MPI_CHECK(MPI_Gather(&here, 1, MPI_LONG, words_owned.data(), 1, MPI_LONG, 0, MPI_COMM_WORLD));
   const long differences = mpi::sum_over_ranks(owned != by_each);
   cookbook::Checks checks;
   if (world.rank() == 0) {
+    cookbook::println("words owned per rank: {}", words_owned);
     std::vector<std::pair<std::string, long>> list(all.begin(), all.end());
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -117,7 +121,8 @@ int main(int argc, char** argv) {
     for (const auto& [word, count] : list) counted += count;
     for (int i = 0; i < text->chunks(); ++i) for_each_word(text->chunk(i), [&](auto) { ++words; });
     checks.equal("words", counted, words);
-    checks.equal("different words, added up over the ranks", words_owned, static_cast<long>(all.size()));
+    checks.equal("different words, added up over the ranks",
+                 std::accumulate(words_owned.begin(), words_owned.end(), 0L), static_cast<long>(all.size()));
     checks.equal("ranks where the two forms differ", differences, 0);
   }
   return world.exit_code(checks);

@@ -3,7 +3,7 @@
 // Counts a text of random words by several ways, and compares all counts with those of coreutils, word by word.
 //
 // Compile: mpicxx -std=c++20 -O3 -march=native -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_bench.cpp common/cookbook/*.cpp -lfmt -lMapReduceMPI -o shuffle_by_hand_bench
-// Run:     mpirun -n 2 shuffle_by_hand_bench [--mb N] [--different N] [--rounds N]
+// Run:     mpirun -n 4 shuffle_by_hand_bench [--mb N] [--different N] [--rounds N]
 
 #include "cookbook/mpi.hpp"
 // After it, since it says which form of MPI's header is wanted.

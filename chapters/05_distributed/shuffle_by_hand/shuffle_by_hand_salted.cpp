@@ -1,6 +1,6 @@
 // Pitfall: a hash that differs from process to process
 //
-// Python puts a secret number, a salt, into the hash of every text, and so do several libraries of C++; it differs from
+// Python puts a secret number, a salt, into the hash of every text, and Abseil for C++ has one, too; it differs from
 // process to process. (This protects against an attacker who sends many texts with the same hash.) If such a hash says
 // who owns a word, two ranks may compute different owners, and each of these has a part of the word's count.
 //

@@ -1,9 +1,9 @@
-// Three slow kernels and a profiler
+// Three slow launches and a profiler
 //
 // Squares numbers in four ways. The last three take 2 to 12 times as long as the first, each for a reason of its own.
-// Times do not tell the reasons apart. How many threads a multiprocessor can hold of each, the occupancy, tells one of
-// them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which the
-// ranges (NVTX) tell what a kernel was for.
+// Times do not tell the reasons apart. How many threads a multiprocessor can hold of each, the occupancy, hints at one
+// of them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which
+// the ranges (NVTX) tell what a kernel was for.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_profiling/cuda_profiling.cu common/cookbook/*.cpp -lfmt -o cuda_profiling
 // Run:     cuda_profiling [--count N]
@@ -20,8 +20,8 @@
 
 namespace {
 
-constexpr int threads = 256;  // of a block
-constexpr int piece = 32;
+constexpr int threads = 256;    // of a block
+constexpr int neighbours = 32;  // that a thread of square_neighbours squares
 
 __global__ void square(const float* in, float* out, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -29,9 +29,9 @@ __global__ void square(const float* in, float* out, std::size_t count) {
 }
 
 /// Each thread squares so many neighbouring numbers.
-__global__ void square_pieces(const float* in, float* out, std::size_t count) {
-  const std::size_t first = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * piece;
-  for (std::size_t i = first; i < first + piece && i < count; ++i) out[i] = in[i] * in[i];
+__global__ void square_neighbours(const float* in, float* out, std::size_t count) {
+  const std::size_t first = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * neighbours;
+  for (std::size_t i = first; i < first + neighbours && i < count; ++i) out[i] = in[i] * in[i];
 }
 
 /// pow() of a float and an int is one of two doubles, in C++ and here.
@@ -98,12 +98,12 @@ int main(int argc, char** argv) {
     }
   };
   run("one number per thread", square, 1, 0);
-  run("32 neighbours per thread", square_pieces, piece, 0);
+  run("32 neighbours per thread", square_neighbours, neighbours, 0);
   run("too much shared memory", square, 1, device.sharedMemPerBlockOptin / 2);
   run("pow in double precision", square_by_pow, 1, 0);
 
   cookbook::Checks checks;
   checks.equal("wrong squares", wrong, 0);
-  checks.equal("kernels of which as many blocks fit as counted by hand", as_counted, 4);
+  checks.equal("launches of which as many blocks fit as counted by hand", as_counted, 4);
   return checks.exit_code();
 }
