@@ -72,34 +72,30 @@ TEST(uring_echo, the_calls_of_epoll_are_counted_for_each_message) {
   EXPECT_LT(std::stod(uring[0]), 2.0);  // of many clients
 }
 
-TEST(uring_echo_epoll_server, counts_each_call_that_serves_a_client) {
-  for (const int messages : {0, 1, 10}) {
-    const Listener listener;
-    EpollServer server(listener.descriptor, 1);
-    std::jthread running([&] { server.run(); });
-    {
-      Client client(listener.port);
-      for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
-    }
-    running.join();
-    // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client; epoll_wait, recv and send for each
-    // message; epoll_wait and recv for the end.
-    EXPECT_EQ(server.system_calls(), 1 + 3 + 3 * messages + 2);
+/// The calls that a server counts for one client with so many messages, one after another.
+template <typename Server>
+long calls_for(int messages) {
+  const Listener listener;
+  Server server(listener.descriptor, 1);
+  std::jthread running([&] { server.run(); });
+  {
+    Client client(listener.port);
+    for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
   }
+  running.join();
+  return server.system_calls();
+}
+
+TEST(uring_echo_epoll_server, counts_each_call_that_serves_a_client) {
+  // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client; epoll_wait, recv and send for each
+  // message; epoll_wait and recv for the end.
+  for (const int messages : {0, 1, 10}) EXPECT_EQ(calls_for<EpollServer>(messages), 1 + 3 + 3 * messages + 2);
 }
 
 TEST(uring_echo_server, counts_each_call_that_serves_a_client) {
   SKIP_WITHOUT_IO_URING();
   for (const int messages : {0, 1, 10}) {
-    const Listener listener;
-    UringServer server(listener.descriptor, 1);
-    std::jthread running([&] { server.run(); });
-    {
-      Client client(listener.port);
-      for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
-    }
-    running.join();
-    EXPECT_EQ(server.system_calls(), 1 + 2 * messages + 1);  // accept; receive and send for each message; the end
+    EXPECT_EQ(calls_for<UringServer>(messages), 1 + 2 * messages + 1);  // accept; receive and send for each; the end
   }
 }
 
