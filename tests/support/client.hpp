@@ -55,6 +55,7 @@ class Client {
   bool send(std::string_view text) {
     while (!text.empty()) {
       const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) return false;
       text.remove_prefix(static_cast<std::size_t>(sent));
     }
@@ -67,6 +68,7 @@ class Client {
     std::size_t have = 0;
     while (have < count) {
       const ssize_t got = recv(socket_, text.data() + have, count - have, 0);
+      if (got < 0 && errno == EINTR) continue;  // io_uring in another thread of this process can do this, too
       if (got <= 0) break;
       have += static_cast<std::size_t>(got);
     }
