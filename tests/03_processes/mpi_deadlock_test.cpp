@@ -33,8 +33,7 @@ std::string outcome(const Result& result, const std::string& rank_1, const std::
 
 const std::string completes = "completes, completes", hangs = "hangs, hangs";
 
-// Ranks that wait look for messages again and again: on a busy machine with two processors a run of nine has taken 30
-// s.
+// Ranks that wait look for messages again and again, so a run of nine has taken 30 s on two busy processors.
 constexpr auto limit = std::chrono::seconds(50);
 
 TEST(mpi_deadlock, each_order_completes_or_hangs_as_it_must_and_further_ranks_finish_all_the_same) {

@@ -294,36 +294,41 @@ void work(const Broker& broker, int processes) {
   celery::PoolWorker(broker.url(), registry, processes).run();
 }
 
+/// A broker, and a worker whose only process has a task that takes an hour.
+struct BusyWorker {
+  const Broker broker;
+  cookbook::ChildProcess worker{[this] { work(broker, 1); }};
+  celery::Client client{broker.url()};
+  celery::Client::Handle runs = client.delay("app.nap", 3600);
+  amqp::Connection watching{broker.url()};
+
+  bool has_started() {
+    return eventually([&] { return runs.state() == "STARTED"; });
+  }
+};
+
 TEST(celery_pool, a_task_that_waits_can_be_revoked_too) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
-  const Broker broker;
-  cookbook::ChildProcess worker([&] { work(broker, 1); });
-  celery::Client client(broker.url());
-  celery::Client::Handle runs = client.delay("app.nap", 3600);
-  ASSERT_TRUE(test_support::eventually([&] { return runs.state() == "STARTED"; }));
-  const celery::Client::Handle waits = client.delay("app.add", 5, 5), other = client.delay("app.add", 1, 2);
-  amqp::Connection watching(broker.url());
-  ASSERT_TRUE(test_support::eventually([&] { return watching.waiting("celery") == 0; }));
-  client.revoke(waits);
+  BusyWorker busy;
+  ASSERT_TRUE(busy.has_started());
+  const celery::Client::Handle waits = busy.client.delay("app.add", 5, 5), other = busy.client.delay("app.add", 1, 2);
+  ASSERT_TRUE(eventually([&] { return busy.watching.waiting("celery") == 0; }));
+  busy.client.revoke(waits);
   EXPECT_EQ(outcome(waits), "TaskRevokedError: revoked");
-  EXPECT_EQ(runs.state(), "STARTED");
-  client.revoke(runs);
-  EXPECT_EQ(outcome(runs), "TaskRevokedError: terminated");
+  EXPECT_EQ(busy.runs.state(), "STARTED");
+  busy.client.revoke(busy.runs);
+  EXPECT_EQ(outcome(busy.runs), "TaskRevokedError: terminated");
   EXPECT_EQ(outcome(other), "3");
 }
 
 TEST(celery_pool, three_tasks_wait_in_a_worker_behind_a_long_one_and_other_workers_get_the_rest) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
-  const Broker broker;
-  cookbook::ChildProcess busy([&] { work(broker, 1); });
-  celery::Client client(broker.url());
-  celery::Client::Handle runs = client.delay("app.nap", 3600);
-  ASSERT_TRUE(eventually([&] { return runs.state() == "STARTED"; }));
+  BusyWorker busy;
+  ASSERT_TRUE(busy.has_started());
   std::vector<celery::Client::Handle> tasks;
-  for (int i = 0; i < 5; ++i) tasks.push_back(client.delay("app.add", i, 0));
-  amqp::Connection watching(broker.url());
-  ASSERT_TRUE(eventually([&] { return watching.waiting("celery") == 2; }));
-  cookbook::ChildProcess other([&] { work(broker, 1); });
+  for (int i = 0; i < 5; ++i) tasks.push_back(busy.client.delay("app.add", i, 0));
+  ASSERT_TRUE(eventually([&] { return busy.watching.waiting("celery") == 2; }));
+  cookbook::ChildProcess other([&] { work(busy.broker, 1); });
   EXPECT_EQ(outcome(tasks[3]), "3");
   EXPECT_EQ(outcome(tasks[4]), "4");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(tasks[i].state(), "PENDING");
@@ -331,19 +336,15 @@ TEST(celery_pool, three_tasks_wait_in_a_worker_behind_a_long_one_and_other_worke
 
 TEST(celery_pool, a_worker_that_is_to_stop_gives_back_what_it_has_not_started) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
-  const Broker broker;
-  cookbook::ChildProcess leaving([&] { work(broker, 1); });
-  celery::Client client(broker.url());
-  celery::Client::Handle runs = client.delay("app.nap", 3600);
-  ASSERT_TRUE(eventually([&] { return runs.state() == "STARTED"; }));
-  const celery::Client::Handle ahead = client.delay("app.add", 5, 5);
-  amqp::Connection watching(broker.url());
-  ASSERT_TRUE(eventually([&] { return watching.waiting("celery") == 0; }));
-  leaving.send_signal(SIGTERM);
-  cookbook::ChildProcess other([&] { work(broker, 1); });
+  BusyWorker busy;
+  ASSERT_TRUE(busy.has_started());
+  const celery::Client::Handle ahead = busy.client.delay("app.add", 5, 5);
+  ASSERT_TRUE(eventually([&] { return busy.watching.waiting("celery") == 0; }));
+  busy.worker.send_signal(SIGTERM);
+  cookbook::ChildProcess other([&] { work(busy.broker, 1); });
   EXPECT_EQ(outcome(ahead), "10");
-  EXPECT_EQ(runs.state(), "STARTED") << "and the first one still waits for its task";
-  EXPECT_EQ(leaving.wait(0ms), std::nullopt);
+  EXPECT_EQ(busy.runs.state(), "STARTED") << "and the first one still waits for its task";
+  EXPECT_EQ(busy.worker.wait(0ms), std::nullopt);
 }
 
 TEST(celery_pool, a_worker_that_is_to_stop_finishes_its_task_and_nobody_gets_that_again) {
