@@ -13,7 +13,7 @@ from cookbook.recipe import Recipe
 UNITS = (r"(?:ns|us|ms|s|min|[KMGT]?i?B|[KMGT]?i?B/s|[kKMGT]?(?:FLOP/s|flop/s)|[kKMGT]?/s|[KMG] \w+/s|"
          r"x|%|seconds|Hz|[kMG]Hz)")
 EXCERPT = re.compile(r"^```(?:cpp|cuda|c)\b[^\n]*\n(.*?)^```", re.M | re.S)  # its group is the code
-NUMBER = r"[-+]?\d[\d',]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?\d+(?:[',]\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 
 
 def pattern_of(line):

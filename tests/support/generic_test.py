@@ -269,6 +269,8 @@ class Numbers(unittest.TestCase):
         self.assertTrue(page.same("ends at ~-927632", "ends at 12"))
         self.assertFalse(page.same("at most ~380 of 400", "at most none of 400"))
         self.assertFalse(page.same("at most ~380 of 400", "at most 7 of 401"))
+        self.assertTrue(page.same("thread (~224,0,0)", "thread (96,0,0)"))
+        self.assertFalse(page.same("thread (~224,0,0)", "thread (96,1,0)"))
         self.assertFalse(page.same("~3 left", "30000000000 left"))
         self.assertTrue(page.same("<words...> took 9 ms", "all of it took 10000 ms"))
         self.assertTrue(page.same("later by -9 ms, 0 us", "later by -12 ms, 1'000'000 us"))
