@@ -136,7 +136,7 @@ TEST(cuda_self_check, without_a_device_a_driver_is_only_worth_a_line_if_it_is_to
         .result;
   };
   // No driver, one of the program's major version (and perhaps a smaller minor one), and a new one.
-  for (const std::string version :
+  for (const std::string& version :
        {std::string("0"), std::to_string(CUDART_VERSION / 1000 * 1000), std::string("99000")}) {
     const auto result = with_driver(version);
     EXPECT_EQ(result.exit_code, skipped) << result.text();
