@@ -5,27 +5,27 @@
 #include <shared_mutex>
 #include <utility>
 
-/// A std::mutex with the functions of a std::shared_mutex: a reader locks it as a writer does. To compare with.
+/// A std::mutex that a reader locks as a writer does. To compare with.
 struct PlainMutex : std::mutex {
   void lock_shared() { lock(); }
   void unlock_shared() { unlock(); }
 };
 
 /// The value is reached only through read() and write(), so nobody can forget the lock, unless a pointer to the value
-/// is let out. `Mutex` is any type with the functions of std::shared_mutex.
+/// is let out. `Mutex` is any type with lock(), unlock(), lock_shared() and unlock_shared().
 template <typename Value, typename Mutex = std::shared_mutex>
 class Guarded {
  public:
   explicit Guarded(Value value) : value_(std::move(value)) {}
 
-  /// Calls `use(value)` while no writer is inside; other readers may be. Returns what it returns.
+  /// Calls `use(value)` while no writer is inside; other readers may be. Returns a copy of what it returns.
   template <typename Use>
   auto read(Use use) const {
     std::shared_lock lock(mutex_);
     return use(value_);
   }
 
-  /// Calls `change(value)` while nobody else is inside. Returns what it returns.
+  /// Calls `change(value)` while nobody else is inside. Returns a copy of what it returns.
   template <typename Change>
   auto write(Change change) {
     std::scoped_lock lock(mutex_);

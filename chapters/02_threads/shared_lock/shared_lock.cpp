@@ -3,8 +3,8 @@
 // A std::mutex lets one thread in at a time. A std::shared_mutex lets in any number of threads that only read, or one
 // that writes. First three readers meet inside, and a writer waits until the last one has left. Then two threads ask
 // for the total of all accounts again and again, and now and then move money, behind a lock of either kind. The table
-// shows what operations cost, and how often the threads slept: the shared lock wins if the readers stay inside for
-// long, and loses if they do not.
+// shows what operations cost, and how often the threads slept while they waited for each other: the shared lock wins if
+// the readers stay inside for long, and loses if they do not.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/shared_lock/shared_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_lock
 // Run:     shared_lock [--readers N] [--operations N] [--write-every N]
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     const int repeats = size < 20'000 ? operations : operations / 20;
     const Cost mutex = cost<PlainMutex>(size, repeats, write_every, wrong);
     const Cost shared = cost<std::shared_mutex>(size, repeats, write_every, wrong);
-    cookbook::println("{:<27}{:7.0f} us{:9.1f} x{:11.0f} us{:9.1f} x", fmt::format("a total of {} accounts", size),
+    cookbook::println("{:<27}{:7.0f} us{:11.1f}{:11.0f} us{:11.1f}", fmt::format("adding up {} accounts", size),
                       mutex.microseconds, mutex.sleeps, shared.microseconds, shared.sleeps);
   }
 

@@ -1,8 +1,8 @@
 // Pitfall: a writer that never gets its turn
 //
-// Four threads read again and again, so at nearly any time one of them is inside. A writer waits. The GNU C library
-// lets a new reader in whenever another reader is inside, also if a writer waits already. So the writer may wait for
-// ever: it is starved. The standard does not say who comes first.
+// Four threads read again and again, so at nearly any time one of them is inside. A writer waits. GCC's library on the
+// GNU C library lets a new reader in whenever another reader is inside, also if a writer waits already. So the writer
+// may wait for ever: it is starved. The standard does not say who comes first.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/shared_lock/shared_lock_starved.cpp -pthread -o shared_lock_starved
 // Run:     shared_lock_starved
