@@ -1,9 +1,9 @@
 // Lock
 //
 // Two threads change one counter: one adds 1 to it, the other takes 1 away, equally often, so it should end at 0.
-// Without a lock both may load the same value, and then one of the two changes is lost. A lock around each change loses
-// none, and neither does an atomic addition, which needs no lock. The program prints where each counter ends and what a
-// change costs, and then, step by step, how one change gets lost.
+// If each loads, adds and stores in separate steps, both may load the same value, and then one of the two changes is
+// lost. A lock around each change loses none, and neither does an atomic addition, which needs no lock. The program
+// prints where each counter ends and what a change costs, and then, step by step, how one change gets lost.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/lock/lock.cpp common/cookbook/*.cpp -lfmt -pthread -o lock
 // Run:     lock [--changes N]
@@ -36,13 +36,13 @@ void up_and_down(long ups, long downs, Change change) {
   });
 }
 
-/// Loads, adds and stores in separate steps. Each step is atomic, so that C++ defines what the program does; but
-/// between load and store the other thread can store a value of its own, which is then overwritten.
-long without_lock(long ups, long downs) {
+/// Load and store are atomic, so that C++ defines what the program does; relaxed: with no order to other variables. But
+/// between the two the other thread can store a value of its own, which is then overwritten.
+long load_then_store(long ups, long downs) {
   std::atomic<long> counter = 0;
   up_and_down(ups, downs, [&](long step) {
-    const long seen = counter.load();
-    counter.store(seen + step);
+    const long seen = counter.load(std::memory_order_relaxed);
+    counter.store(seen + step, std::memory_order_relaxed);
   });
   return counter;
 }
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   cookbook::println("                   counter ends at  time per change");
-  print_row("without a lock", changes, without_lock);  // 0 only by luck
+  print_row("load, then store", changes, load_then_store);  // 0 only by luck
   const long locked = print_row("with a lock", changes, with_lock);
   const long added = print_row("atomic addition", changes, with_atomic_add);
   cookbook::println("one change by each thread, step by step:");
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("counter with a lock, with an atomic addition", std::vector{locked, added}, {0, 0});
-  const std::vector up_alone = {without_lock(changes, 0), with_lock(changes, 0), with_atomic_add(changes, 0)};
+  const std::vector up_alone = {load_then_store(changes, 0), with_lock(changes, 0), with_atomic_add(changes, 0)};
   checks.equal("counter after additions alone, in each of the three ways", up_alone, std::vector(3, changes));
   checks.equal("counter after one +1 and one -1, the -1 lost", lost_one, 1);
   return checks.exit_code();
