@@ -55,7 +55,8 @@ class ManagedMap {
 
  private:
   Answer ask(Request::Operation operation, long key, long value) const {
-    // The number is the time in nanoseconds. The clock is that of all processes, so none has used the number before.
+    // The number is the time in nanoseconds, by a clock that all processes share. On one channel requests follow each
+    // other, so no number comes twice.
     const long number = std::chrono::steady_clock::now().time_since_epoch().count();
     const Request request = {operation, client_, number, key, value};
     // MSG_NOSIGNAL: an error instead of the signal SIGPIPE if nobody reads any more
@@ -102,9 +103,9 @@ class Manager {
   static void serve(int requests, const std::vector<Ends>& answers) {
     std::map<long, long> values;  // the only copy there is
     Request request;
+    // `add` is made with unsigned numbers: a sum that is too large wraps around, where a signed one would be undefined.
     while (receive(requests, request)) {
       if (request.operation == Request::set) values[request.key] = request.value;
-      // unsigned: a sum that is too large wraps around, which is defined, where a signed one would overflow
       if (request.operation == Request::add) values[request.key] += static_cast<unsigned long>(request.value);
       const auto found = values.find(request.key);
       const bool has_key = found != values.end();

@@ -8,6 +8,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/shared_state/shared_state.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_state
 // Run:     shared_state [--workers N] [--changes N]
 
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,15 @@ constexpr long counter = 1000;  // a key that all workers change
 void get_and_set(const ManagedMap& map) { map.set(counter, map.get(counter) + 1); }
 void add(const ManagedMap& map) { map.add(counter, 1); }
 
-/// Starts so many processes, which do work(their channel to the map, their number), and waits for all of them.
+/// Starts so many processes, which do work(their channel to the map, their number), and waits for all of them. One that
+/// has failed has said why; the program ends then.
 template <typename Work>
 void run_workers(const Manager& manager, int workers, Work work) {
   std::vector<pid_t> processes;
   for (int i = 0; i < workers; ++i) processes.push_back(cookbook::start_child([&] { work(manager.map(i), i); }));
-  for (const pid_t process : processes) cookbook::exit_code_of(process);
+  bool all_worked = true;
+  for (const pid_t process : processes) all_worked &= cookbook::exit_code_of(process) == 0;
+  if (!all_worked) std::exit(3);
 }
 
 /// Lets so many workers make so many changes each. Prints and returns how many of them the counter has at the end.
@@ -61,8 +65,8 @@ void lose_one(const Manager& manager, const ManagedMap& map) {
     channel.set(counter, seen_by_b + 1);
     cookbook::println("B sets {}", channel.get(counter));
   });
-  cookbook::println("A sets {}", seen + 1);
   map.set(counter, seen + 1);
+  cookbook::println("A sets {}", map.get(counter));
 }
 
 }  // namespace
@@ -77,10 +81,11 @@ int main(int argc, char** argv) {
   const Manager manager(workers + 1);
   const ManagedMap map = manager.map(workers);
   run_workers(manager, workers, [](const ManagedMap& channel, int i) { channel.set(i, 2 * i); });
-  std::map<long, long> results, expected;
+  std::map<long, long> results;
+  int wrong = 0;
   for (long i = 0; i < workers; ++i) {
     results[i] = map.get(i);
-    expected[i] = 2 * i;
+    wrong += results[i] != 2 * i;
   }
   cookbook::println("Results: {}", results);
 
@@ -90,7 +95,7 @@ int main(int argc, char** argv) {
   lose_one(manager, map);
 
   cookbook::Checks checks;
-  checks.that("the same pairs as in one process", results == expected);
+  checks.equal("values that are wrong", wrong, 0);
   checks.equal("changes that add has lost", 1L * workers * changes - added, 0L);
   checks.equal("counter after A and B, one change each", map.get(counter), 1L);
   return checks.exit_code();
