@@ -63,6 +63,23 @@ TEST(first_process, the_parents_environment_reaches_the_callee_as_well) {
   EXPECT_TRUE(result.has_line("from the parent, from the caller")) << result.text();
 }
 
+TEST(first_process, the_parent_waits_for_the_process_that_it_has_started_and_for_no_other) {
+  // A shell starts a child and then becomes the program, which so has a child that it does not know. That one ends
+  // first, since this caller takes half a second.
+  const test_support::TemporaryDirectory folder;
+  std::filesystem::copy(test_support::bin() + "/first_process", folder.path / "first_process");
+  std::ofstream(folder.path / "first_process_caller") << "#!/bin/sh\nsleep 0.5\nexit $2\n";
+  std::filesystem::permissions(folder.path / "first_process_caller", std::filesystem::perms::owner_all);
+  const auto result = run("/bin/sh", {"-c", "(exit 1) & exec " + (folder.path / "first_process").string()});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    exit code of that process, given by the callee: 7")) << result.text();
+}
+
+TEST(first_process, an_exit_code_that_the_caller_has_itself_is_refused) {
+  EXPECT_EQ(run("first_process", {"--exit-code", "3"}).exit_code, 2);
+  EXPECT_EQ(run("first_process", {"--exit-code", "4"}).exit_code, 0);
+}
+
 TEST(first_process, a_process_that_a_signal_ends_has_no_exit_code) {
   const test_support::TemporaryDirectory folder;
   std::filesystem::copy(test_support::bin() + "/first_process", folder.path / "first_process");

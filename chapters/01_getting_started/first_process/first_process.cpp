@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   // WIFEXITED: it has ended by itself, with the exit code WEXITSTATUS. -1: a signal has ended it.
   checks.equal("exit code of that process, given by the callee", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
                exit_code);
-  checks.equal("to spawn a program that is not there", std::string(std::strerror(error)), "No such file or directory");
+  checks.equal("posix_spawn of a program that is not there", std::string(std::strerror(error)),
+               "No such file or directory");
   return checks.exit_code();
 }
