@@ -1,5 +1,7 @@
 // The program's lines, and what the page says about std::jthread.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <latch>
 #include <numeric>
@@ -133,6 +135,17 @@ TEST(define_thread, the_work_takes_as_long_as_was_asked) {
     ASSERT_EQ(part.size(), 2U) << result.text();
     for (const Span& span : part) EXPECT_GE(span.end_ms - span.begin_ms, 49) << result.text();  // both are rounded
   }
+}
+
+TEST(define_thread, the_threads_sleep_and_need_no_core) {
+  const auto seconds_of_children = [] {  // on processors, of all programs that have run
+    rusage usage{};
+    EXPECT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  };
+  const double before = seconds_of_children();
+  ASSERT_EQ(run("define_thread", {"--threads", "5", "--work-ms", "200"}).exit_code, 0);
+  EXPECT_LT(seconds_of_children() - before, 0.2 * 5 / 2) << "the first part alone works for a second";
 }
 
 TEST(define_thread_jthread, starts_in_its_constructor_and_not_before) {

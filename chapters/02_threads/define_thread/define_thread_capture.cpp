@@ -1,8 +1,9 @@
 // Pitfall: the loop variable captured by reference
 //
 // Each thread is meant to print its own number. But [&] gives all five lambdas the same variable, the one of the loop.
-// A thread reads it when it runs, and the loop has gone on by then. So numbers are missing, others come twice, and
-// there may be a 5. It is also a data race, because the loop changes the variable while the threads read it.
+// A thread reads it when it runs, and the loop has usually gone on by then. So in most runs numbers are missing, others
+// come twice, and there may be a 5. It is also a data race, because the loop changes the variable while the threads
+// read it.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/define_thread/define_thread_capture.cpp -pthread -o define_thread_capture
 // Run:     define_thread_capture
@@ -21,7 +22,7 @@ int main() {
   std::vector<std::jthread> started;
   int number = 0;  // declared here, so that it still exists while the threads run
   for (; number < 5; ++number) {
-    started.emplace_back([&] {  // wrong; right: [number, &mutex, &seen], a copy of the number for each thread
+    started.emplace_back([&] {  // wrong: all threads use the one variable `number`
       const int mine = number;
       std::scoped_lock lock(mutex);
       std::printf("function called by thread %d\n", mine);
