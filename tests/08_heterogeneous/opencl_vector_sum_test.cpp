@@ -81,6 +81,16 @@ TEST(opencl_vector_sum, prints_what_it_has_done) {
   EXPECT_TRUE(result.has_line("ok    100 work-items in groups of 7: CL_INVALID_WORK_GROUP_SIZE")) << result.text();
 }
 
+// Two vectors go to the device and one comes back, and the first run has new buffers to fill.
+TEST(opencl_vector_sum_timing, the_way_there_takes_longer_than_the_way_back) {
+  const auto result = run("opencl_vector_sum");
+  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+  const auto there = result.captures("^vectors to the device +([0-9.]+) ms"),
+             back = result.captures("^sums to the host +([0-9.]+) ms");
+  ASSERT_TRUE(there.size() == 1 && back.size() == 1) << result.text();
+  EXPECT_GT(std::stod(there[0]), std::stod(back[0])) << result.text();
+}
+
 // Each start of a program takes seconds where many wait for a GPU, so the starts are divided among several tests.
 void expect_right_on_every_device_for_every_length(const std::string& group) {
   const std::size_t devices = opencl::devices().size();

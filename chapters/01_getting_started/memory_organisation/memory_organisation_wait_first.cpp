@@ -21,7 +21,10 @@ int main() {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == -1) return 3;
-  if (child == 0) _exit(write(ends[1], message.data(), message.size()) == -1 ? 1 : 0);
+  if (child == 0) {
+    close(ends[0]);  // or the write would wait for ever if somebody killed the parent
+    _exit(write(ends[1], message.data(), message.size()) == -1 ? 1 : 0);
+  }
   close(ends[1]);              // or the last read would wait for ever
   waitpid(child, nullptr, 0);  // wrong: the read must come first
   ssize_t received = 0;

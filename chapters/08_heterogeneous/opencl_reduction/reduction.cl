@@ -1,6 +1,6 @@
 // Combines many values into few: one kernel for GPUs, one for processors. Before this text the host puts the
 // definitions of VALUE, VALUE16, COMBINE(a, b) and NEUTRAL: the type, a vector of 16 of it, the operation, and the
-// value that changes nothing, such as float, float16, a + b and 0.
+// value that leaves another one as it is, such as float, float16, a + b and 0.
 
 // For GPUs. Work-items that run together load neighbouring values at the same time, and leave one value per group.
 kernel void reduce_in_strides(global const VALUE* values, uint count, global VALUE* results, local VALUE* scratch) {
