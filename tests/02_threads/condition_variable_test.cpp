@@ -35,6 +35,34 @@ inline void sleep_for(std::chrono::milliseconds time) {
 
 }  // namespace this_thread
 
+inline thread_local int locks_held = 0;              // scoped locks of this thread
+inline thread_local std::vector<int> clock_read_by;  // how many it had each time when it read the clock
+
+template <typename Mutex>
+class scoped_lock {
+ public:
+  explicit scoped_lock(Mutex& mutex) : lock_(mutex) { ++locks_held; }
+  ~scoped_lock() { --locks_held; }
+
+ private:
+  std::scoped_lock<Mutex> lock_;
+};
+
+namespace chrono {
+
+using namespace std::chrono;
+
+struct steady_clock {
+  using time_point = std::chrono::steady_clock::time_point;
+
+  static time_point now() {
+    clock_read_by.push_back(locks_held);
+    return std::chrono::steady_clock::now();
+  }
+};
+
+}  // namespace chrono
+
 /// Notes which condition variables of a run somebody has slept at; they are numbered in the order of their making.
 class condition_variable {
  public:
@@ -166,6 +194,14 @@ TEST(condition_variable, who_looks_every_10_ms_sleeps_as_long_between_two_looks_
   noted::sleep = nullptr;
   EXPECT_TRUE(lock.owns_lock());
   EXPECT_EQ(sleeps, std::vector(3, 10ms));
+}
+
+TEST(condition_variable, an_item_has_come_when_it_is_put_and_not_while_the_producer_waits_for_the_mutex) {
+  noted::clock_read_by.clear();
+  testing::internal::CaptureStdout();
+  print_cost("waits", sleep_until_notified);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(noted::clock_read_by, std::vector{1});
 }
 
 TEST(condition_variable, twenty_items_pass_through_a_buffer_of_ten) {

@@ -26,10 +26,10 @@ int waiting = 0, taken_from_nothing = 0;
 
 void consume(int consumer) {
   std::unique_lock lock(mutex);
-  if (items.empty()) {  // wrong; right: while (items.empty())
+  if (items.empty()) {
     ++waiting;
     waiting_changed.notify_one();
-    not_empty.wait(lock);
+    not_empty.wait(lock);  // wrong; right: not_empty.wait(lock, [] { return !items.empty(); });
   }
   if (items.empty()) {
     std::printf("consumer %d takes from an empty list\n", consumer);
@@ -46,7 +46,7 @@ int main() {
   std::jthread first(consume, 1), second(consume, 2);
   {
     std::unique_lock lock(mutex);
-    waiting_changed.wait(lock, [] { return waiting == 2; });
+    waiting_changed.wait(lock, [] { return waiting >= 2; });
     items.push_back(7);
     not_empty.notify_all();
   }

@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   options.add("messages", messages, "messages that each client sends", 1, 100'000);
   options.parse(argc, argv);
 
-  cookbook::println("{:>4} clients              threads    served at once    all have their answers after", clients);
+  cookbook::println("{:>4} clients              threads    served together    all have all answers after", clients);
   const auto first = row("one after another", one_after_another, clients, messages);
   const auto second = row("a thread per client", thread_per_client, clients, messages);
   const auto third = row("a coroutine per client", coroutine_per_client, clients, messages);
