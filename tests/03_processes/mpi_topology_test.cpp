@@ -84,7 +84,7 @@ TEST(mpi_topology, places_and_neighbours_are_those_that_arithmetic_gives) {
   };
   // The book's 2 x 2; 2 x 3; a rank left over; a single column.
   for (const auto& [ranks, rows] : {Case{4, 2}, Case{6, 2}, Case{7, 3}, Case{3, 3}}) {
-    const auto result = run_ranks(ranks, "mpi_topology", {"--rows", std::to_string(rows)});
+    const auto result = run_ranks(ranks, "mpi_topology", {"--rows", std::to_string(rows), "--all"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.out, expected_lines(ranks, rows)) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
@@ -96,6 +96,13 @@ TEST(mpi_topology, one_rank_is_its_own_neighbour_in_a_torus_without_mpirun_too) 
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("rank 0 at (0, 0): mesh up - down - left - right -; torus up 0 down 0 left 0 right 0"))
       << result.text();
+}
+
+TEST(mpi_topology, without_all_three_ranks_say_where_they_are) {
+  const auto result = run_ranks(6, "mpi_topology", {"--rows", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^rank (0 at .0, 0|4 at .1, 1|5 at .1, 2)").size(), 3U) << result.text();
+  EXPECT_EQ(result.lines_with("^rank ").size(), 3U) << result.text();
 }
 
 TEST(mpi_topology, more_rows_than_ranks_are_refused_in_one_line) {

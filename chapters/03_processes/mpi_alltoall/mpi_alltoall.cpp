@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   long right = 0, in_range = 0, as_sent = 0;
   for (int i = 0; i < ranks; ++i) {
     right += column.numbers[i] == 10 * i + rank;
-    as_sent += received.piece(i) == random_pieces(count, i, ranks).piece(rank);  // rank i is the seed, so all know it
+    as_sent += received.piece(i) == random_pieces(count, i, ranks).piece(rank);  // all know its seed, i + 1
   }
   for (const int number : received.numbers) in_range += rank_of(number, ranks) == rank;
   const long all_right = mpi::sum_over_ranks(right), all_in_range = mpi::sum_over_ranks(in_range);

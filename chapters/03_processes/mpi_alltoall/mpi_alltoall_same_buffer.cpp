@@ -1,7 +1,7 @@
 // Pitfall: an all-to-all in one buffer
 //
-// The same buffer is given to send from and to receive in. MPI forbids it: a piece that arrives is stored where one
-// lies that is still to be sent. Some libraries look for this mistake and return an error. Open MPI 4.1 does not, and
+// The same buffer is given to send from and to receive in. MPI forbids it: a piece that arrives may overwrite one that
+// is still to be sent. Some libraries look for this mistake and return an error. Open MPI 4.1 does not, and
 // the numbers are wrong. MPI_IN_PLACE as the first argument says that there is only one buffer.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall_same_buffer.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall_same_buffer

@@ -54,7 +54,7 @@ bool measure(int rank, std::size_t up_to, int rounds, cookbook::Figures& latency
                                     }}},
                                   rounds);
     unchanged = unchanged && received == data;
-    if (bytes < 64 * kibi) {  // here the time per message counts, above the bytes per second
+    if (bytes < 64 * kibi) {  // for short ones the time per message counts, for long ones the bytes per second
       latency.add("message, " + size, timings[0], messages);
       latency.add("memcpy, " + size, timings[1], messages);
     } else {

@@ -1,8 +1,9 @@
 // Pitfall: data that are overwritten while they are being sent
 //
-// MPI_Isend only begins a send and returns at once. Until MPI_Wait the data belong to MPI; this program overwrites them
-// earlier. A single byte arrives as it was, because Open MPI has copied it by then, so that a small test finds nothing.
-// The data of a large message are fetched only when its receiver asks for them, and then they are the new ones.
+// MPI_Isend only begins a send and returns at once. Until MPI_Wait the data must not be changed; this program changes
+// them earlier. A single byte arrives as it was, because Open MPI has copied it by then, so that a small test finds
+// nothing. The data of a large message are fetched only when its receiver asks for them, and then they are the new
+// ones.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_send_receive/mpi_send_receive_overwrite.cpp common/cookbook/*.cpp -lfmt -o mpi_send_receive_overwrite
 // Run:     mpirun -n 2 mpi_send_receive_overwrite

@@ -6,7 +6,7 @@
 // neighbours. A message to a neighbour that does not exist needs no special case.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_topology/mpi_topology.cpp common/cookbook/*.cpp -lfmt -o mpi_topology
-// Run:     mpirun -n 12 mpi_topology [--rows N]
+// Run:     mpirun -n 12 mpi_topology [--rows N] [--all]
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ namespace {
 /// A communicator of the ranks that have a place in the grid; MPI_COMM_NULL on a rank that has none. Called by all.
 MPI_Comm make_grid(int rows, int columns, bool torus) {
   const int sizes[] = {rows, columns};
-  const int wraps_around[] = {torus, torus};  // is the first row below the last one, and likewise for columns?
+  const int wraps_around[] = {torus, torus};  // 1: below the last row comes the first one again; columns alike
   MPI_Comm grid;
   MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));  // 0: all ranks keep their numbers
   return grid;
@@ -33,8 +33,8 @@ struct Neighbours {
   int up, down, left, right;
 
   explicit Neighbours(MPI_Comm grid) {
-    MPI_CHECK(MPI_Cart_shift(grid, 0, 1, &up, &down));     // in dimension 0, the rows, by 1 place
-    MPI_CHECK(MPI_Cart_shift(grid, 1, 1, &left, &right));  // in dimension 1, the columns
+    MPI_CHECK(MPI_Cart_shift(grid, 0, 1, &up, &down));     // in dimension 0, from row to row, by 1 place
+    MPI_CHECK(MPI_Cart_shift(grid, 1, 1, &left, &right));  // in dimension 1, from column to column
   }
 
   std::string text() const {
@@ -64,8 +64,10 @@ int exchange(MPI_Comm grid, int rank, const Neighbours& beside) {
 
 int main(int argc, char** argv) {
   int rows = 3;
+  bool all = false;
   cookbook::Options options("Give the ranks places in a grid, and neighbours");
   options.add("rows", rows, "rows of the grid; it has as many columns as there are ranks for", 1, 1000);
+  options.add_flag("all", all, "print the places of all ranks, not of three");
   options.parse(argc, argv);
 
   const mpi::Environment world;
@@ -94,7 +96,8 @@ int main(int argc, char** argv) {
     MPI_CHECK(MPI_Comm_free(&mesh));
     MPI_CHECK(MPI_Comm_free(&torus));
   }
-  world.print_in_order(text);
+  const bool prints = all || rank == 0 || rank == columns + 1 || rank == world.size() - 1;  // without --all: 0, 5, 11
+  world.print_in_order(prints ? text : "");
 
   const std::vector<std::string> in_mesh = world.gather(got_in_mesh), in_torus = world.gather(got_in_torus);
   if (rank == 0) cookbook::println("all numbers one step to the right, mesh | torus:");
