@@ -288,6 +288,33 @@ TEST(process_queue_shared_queue, cannot_be_destroyed_after_a_consumer_was_killed
   EXPECT_EQ(cookbook::exit_code_of(owner), -SIGKILL);
 }
 
+TEST(process_queue_shared_queue, after_a_consumer_was_killed_in_get_a_put_wakes_nobody_and_the_next_one_hangs) {
+  struct Counted {
+    SharedQueue<int, 4> queue;
+    std::atomic<int> taken = 0, put = 0;
+  };
+  const pid_t owner = cookbook::start_child([&] {  // never ends: it could not destroy the queue
+    const Shared<Counted> board;
+    const auto consume_all = [&] {
+      for (;; ++board->taken) board->queue.get();
+    };
+    const pid_t victim = cookbook::start_child(consume_all), other = cookbook::start_child(consume_all);
+    until_it_sleeps(victim);
+    until_it_sleeps(other);
+    check(kill(victim, SIGKILL), "kill");
+    cookbook::exit_code_of(victim);
+    board->queue.put(1);
+    while (board->taken < 1) usleep(1000);
+    until_it_sleeps(other);
+    const pid_t producer = cookbook::start_child([&] {
+      for (; board->put < 2; ++board->put) board->queue.put(2);
+    });
+    const bool hangs = !cookbook::exit_code_of(producer, std::chrono::milliseconds(500));
+    _exit(hangs && board->put == 1 && board->taken == 1 ? 0 : 1);
+  });
+  EXPECT_EQ(cookbook::exit_code_of(owner), 0);
+}
+
 TEST(process_queue_empty, takes_nothing) {
   const auto result = run("process_queue_empty");
   EXPECT_EQ(result.exit_code, 1) << result.text();

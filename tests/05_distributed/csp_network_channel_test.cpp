@@ -34,6 +34,18 @@ TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
   EXPECT_EQ(run("csp_network_channel", {"--numbers", "1000"}).exit_code, 0);
 }
 
+TEST(csp_network_channel, a_write_takes_as_long_as_the_host_is_busy_and_a_mere_send_does_not) {
+  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine the send may be late
+    const auto result = run("csp_network_channel");
+    const auto write = result.captures("^write\\(\\) to a host that is busy for 50 ms +([\\d.]+) ms$");
+    const auto send = result.captures("^the same line, and no wait for an answer +([\\d.]+) ms$");
+    ASSERT_EQ(write.size() + send.size(), 2U) << result.text();
+    EXPECT_GE(std::stod(write[0]), 25) << "it begins when the host is already busy, but hardly later";
+    if (std::stod(send[0]) < 25) return;
+  }
+  FAIL() << "the send took half as long as the write should, in each of ten runs";
+}
+
 TEST(csp_network_channel, nothing_is_left_when_the_program_is_killed) {
   for (const int ms : {5, 20, 60}) {
     const auto result = run("csp_network_channel", {"--numbers", "1000"}, {.kill_after_ms = ms});
@@ -115,6 +127,22 @@ TEST(csp_network_channel_network_channel, values_go_in_both_directions) {
   }
   b.disconnect();
   EXPECT_EQ(host.end(), Disconnected().what());
+}
+
+TEST(csp_network_channel_network_channel, values_in_both_directions_do_not_wait_for_the_confirmation_of_a_line) {
+  Host host([](NetworkChannel& b) {
+    for (;;) b.write(b.read());  // two lines, one after the other: "taken" and the value
+  });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  for (int attempt = 0; attempt < 5; ++attempt) {  // on a busy machine it may take longer
+    const cookbook::Stopwatch watch;
+    for (int value = 0; value < 10; ++value) {
+      b.write(value);
+      EXPECT_EQ(b.read(), value);
+    }
+    if (watch.seconds() < 10 * 0.040) return;
+  }
+  FAIL() << "an exchange took more than the 40 ms after which Linux confirms a line, in each of five runs";
 }
 
 TEST(csp_network_channel_network_channel, a_write_waits_for_its_read) {

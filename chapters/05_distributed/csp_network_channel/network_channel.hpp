@@ -37,6 +37,7 @@ class NetworkChannel {
     stream_.expires_after(timeout_);
     stream_.connect(host, std::to_string(port));
     if (!stream_) lose("no connection: " + stream_.error().message());
+    send_at_once();
     send("open " + name);
     if (const std::string answer = receive(); answer != "opened") lose("the host says: " + answer);
   }
@@ -48,6 +49,7 @@ class NetworkChannel {
       : timeout_(timeout) {
     for (;;) {
       stream_ = Stream(acceptor.accept());
+      send_at_once();
       try {
         const bool known = receive_line() == "open " + name;
         send(known ? "opened" : "no such channel");
@@ -79,9 +81,15 @@ class NetworkChannel {
   void disconnect() { send("bye"); }
 
  private:
+  /// Without this, the system may hold a line back until the far end's system has confirmed the one before: 40 ms.
+  void send_at_once() {
+    boost::system::error_code ignored;  // a connection that has ended already is an error of the next operation
+    stream_.rdbuf()->socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  }
+
   void send(const std::string& line) {
     stream_.expires_after(timeout_);
-    stream_ << line + '\n' << std::flush;  // in one piece: the system may hold a second one back for up to 40 ms
+    stream_ << line + '\n' << std::flush;
     if (stream_) return;
     const std::string why = stream_.error().message();
     stream_.clear();
