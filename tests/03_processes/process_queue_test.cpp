@@ -289,6 +289,9 @@ TEST(process_queue_shared_queue, cannot_be_destroyed_after_a_consumer_was_killed
 }
 
 TEST(process_queue_shared_queue, after_a_consumer_was_killed_in_get_a_put_wakes_nobody_and_the_next_one_hangs) {
+#if !__GLIBC_PREREQ(2, 25) || __GLIBC_PREREQ(2, 41)
+  GTEST_SKIP() << "glibc's condition variable waited for a dead process in versions 2.25 to 2.40 only";
+#endif
   struct Counted {
     SharedQueue<int, 4> queue;
     std::atomic<int> taken = 0, put = 0;
