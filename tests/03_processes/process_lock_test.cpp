@@ -125,6 +125,16 @@ TEST(process_lock_ends, those_that_sleep_for_ever_are_killed_and_joined_and_the_
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 
+TEST(process_lock_ends, one_that_sleeps_again_and_again_and_makes_progress_is_not_killed) {
+  const Shared<Board> board;
+  const Ends ends = ends_of({cookbook::start_child([&] {
+                              for (int i = 0; i < 100; ++i, ++board->counter) std::this_thread::sleep_for(1ms);
+                            })},
+                            board->counter);
+  EXPECT_EQ(ends.good, 1);
+  EXPECT_EQ(board->counter, 100);
+}
+
 TEST(process_lock_primitives, a_recursive_lock_is_free_when_given_back_as_often_as_taken) {
   const Shared<boost::interprocess::interprocess_recursive_mutex> mutex;
   const auto another_gets_it = [&] {
