@@ -1,8 +1,8 @@
 // Lock between processes
 //
 // Which locks work between processes? Four processes add 1 to a counter in shared memory, a million times each: without
-// a lock, with a lock that lies in ordinary memory, with one that lies in shared memory but is made for the threads of
-// one process, and with one that is made for processes. The last one alone loses no change and leaves nobody asleep.
+// a lock, and with mutexes that are made for threads or for processes, and lie in ordinary or in shared memory. Only
+// the one that is made for processes and lies in shared memory loses no change and leaves nobody asleep.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_lock/process_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o process_lock
 // Run:     process_lock [--processes N] [--changes N]
@@ -10,14 +10,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <boost/interprocess/sync/interprocess_mutex.hpp>
-#include <chrono>
-#include <csignal>
-#include <fstream>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +23,7 @@
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
 #include "shared_memory.hpp"
+#include "watched_children.hpp"
 
 namespace {
 
@@ -53,47 +49,6 @@ void add_often(Board& board, Mutex& mutex, long changes) {
   }
 }
 
-/// How processes have ended; "aborted" is every end but that with 0.
-struct Ends {
-  int good = 0, aborted = 0, asleep = 0;
-};
-
-/// As in /proc: "S" if it sleeps, "Z" if it has ended, or another letter, "R" for example if it works.
-std::string state_of(pid_t process) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", process));
-  std::string id, name, state = "Z";
-  stat >> id >> name >> state;
-  return state;
-}
-
-/// Whether this child and all others that have not ended sleep. Their states are read one after the other, but while
-/// one of them worked, the counter would soon change.
-bool all_sleep(pid_t child, const std::vector<pid_t>& children, const Board& board) {
-  const long before = board.counter;
-  const bool nobody_works = std::all_of(children.begin(), children.end(), [](pid_t other) {
-    const std::string state = state_of(other);
-    return state == "S" || state == "Z";
-  });
-  return nobody_works && state_of(child) == "S" && board.counter == before;
-}
-
-/// Waits for the ends of these processes. When all that are left sleep, nobody will wake them, and it kills them.
-Ends ends_of(const std::vector<pid_t>& children, const Board& board) {
-  Ends ends;
-  for (const pid_t child : children) {
-    std::optional<int> code;
-    for (bool all_asleep = false; !code && !all_asleep;) {
-      all_asleep = all_sleep(child, children, board);
-      code = cookbook::exit_code_of(child, std::chrono::milliseconds(all_asleep ? 0 : 5));
-    }
-    ++(!code ? ends.asleep : *code == 0 ? ends.good : ends.aborted);
-    if (code) continue;
-    check(kill(child, SIGKILL), "kill");
-    cookbook::exit_code_of(child);
-  }
-  return ends;
-}
-
 /// Lets so many processes count under this lock. Prints a row; returns where the counter ends.
 template <typename Mutex>
 long print_row(const char* name, Mutex& mutex, int processes, long changes) {
@@ -109,11 +64,11 @@ long print_row(const char* name, Mutex& mutex, int processes, long changes) {
       add_often(*board, mutex, changes);
     }));
   }
-  const Ends ends = ends_of(children, *board);
+  const Ends ends = ends_of(children, board->counter);
   close(quiet);
   const double ns = watch.seconds() * 1e9 / static_cast<double>(processes * changes);
   const std::string cost = ends.good == processes ? fmt::format("{:.1f} ns", ns) : "-";
-  cookbook::println("{:<36}{:5}{:9}{:8}{:18}{:>13}", name, ends.good, ends.aborted, ends.asleep, board->counter.load(),
+  cookbook::println("{:<39}{:4}{:9}{:8}{:18}{:>13}", name, ends.good, ends.aborted, ends.asleep, board->counter.load(),
                     cost);
   return board->counter;
 }
@@ -129,17 +84,20 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   NoLock no_lock;
-  std::mutex ordinary;  // in the memory of this process: each child will have a copy of its own
-  const Shared<std::mutex> for_threads;
-  const Shared<boost::interprocess::interprocess_mutex> for_processes;
+  // These two lie in the memory of this process: each child will have copies of its own.
+  std::mutex ordinary_for_threads;
+  boost::interprocess::interprocess_mutex ordinary_for_processes;
+  const Shared<std::mutex> shared_for_threads;
+  const Shared<boost::interprocess::interprocess_mutex> shared_for_processes;
 
-  cookbook::println("                                     done  aborted  asleep   counter ends at   one change");
+  cookbook::println("                                       done  aborted  asleep   counter ends at   one change");
   print_row("no lock", no_lock, processes, changes);
-  print_row("std::mutex in ordinary memory", ordinary, processes, changes);
-  print_row("std::mutex in shared memory", *for_threads, processes, changes);
-  const long counted = print_row("interprocess_mutex in shared memory", *for_processes, processes, changes);
+  print_row("std::mutex in ordinary memory", ordinary_for_threads, processes, changes);
+  print_row("interprocess_mutex in ordinary memory", ordinary_for_processes, processes, changes);
+  print_row("std::mutex in shared memory", *shared_for_threads, processes, changes);
+  const long counted = print_row("interprocess_mutex in shared memory", *shared_for_processes, processes, changes);
 
   cookbook::Checks checks;
-  checks.equal("changes lost with the interprocess_mutex", processes * changes - counted, 0L);
+  checks.equal("changes lost with the interprocess_mutex in shared memory", processes * changes - counted, 0L);
   return checks.exit_code();
 }

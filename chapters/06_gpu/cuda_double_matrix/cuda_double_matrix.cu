@@ -1,8 +1,8 @@
 // Double a matrix on a GPU
 //
-// One block of threads in the shape of a matrix doubles it, one thread per element. In the device's memory a matrix is
-// a list of numbers like any other array, so each thread works out from its column and its row where its element is. A
-// class allocates the memory, copies the matrix there, and frees the memory at its end.
+// One block of threads in the shape of a matrix doubles it, one thread per element. In memory a matrix is a list of
+// numbers, row after row, so each thread works out from its row and its column where its element is. An object
+// allocates the device's memory and copies the matrix there; its destructor frees the memory.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_double_matrix/cuda_double_matrix.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix
 // Run:     cuda_double_matrix [--rows N] [--columns N]
@@ -20,7 +20,7 @@ namespace {
 
 using Matrix = std::vector<float>;  // row after row
 
-/// Every thread doubles one element. The rows stand one after the other in memory, `columns` elements each.
+/// Every thread doubles one element. In memory the rows follow one another, `columns` elements each.
 __global__ void double_elements(float* matrix, int columns) {
   const int column = threadIdx.x, row = threadIdx.y;
   matrix[row * columns + column] *= 2;
@@ -31,7 +31,7 @@ Matrix doubled_on_device(const Matrix& matrix, int rows, int columns) {
   const dim3 block(columns, rows);                // x is the column, y is the row
   double_elements<<<1, block>>>(device_matrix.data(), columns);
   CUDA_CHECK(cudaGetLastError());
-  return device_matrix.to_host();  // copies the result back; the device's memory is freed here
+  return device_matrix.to_host();  // copies the result back; then the destructor frees the device's memory
 }
 
 /// How many elements of a side x side matrix are doubled if a block of as many threads is asked for.
@@ -47,7 +47,7 @@ long doubled_by_block(int side) {
 void print(std::string_view heading, const Matrix& matrix, int columns) {
   cookbook::println("{}", heading);
   for (auto row = matrix.begin(); row != matrix.end(); row += columns) {
-    cookbook::println("{:8.4f}", fmt::join(row, row + columns, " "));
+    cookbook::println("{:4.0f}", fmt::join(row, row + columns, " "));
   }
 }
 
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
 
   Matrix matrix(rows * columns), expected(rows * columns);
   for (int i = 0; i < rows * columns; ++i) {
-    matrix[i] = gpu::random_number(1, i);
+    matrix[i] = static_cast<float>(i);  // so each element shows its own index
     expected[i] = 2 * matrix[i];
   }
   const Matrix doubled = doubled_on_device(matrix, rows, columns);

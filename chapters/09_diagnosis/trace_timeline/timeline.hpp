@@ -1,4 +1,4 @@
-/// A trace for people to look at: as text, as JSON for the viewers of browsers, and as a picture.
+/// A trace for people to look at: as text, and as JSON for the viewers of browsers.
 #pragma once
 
 #include <fmt/format.h>
@@ -75,25 +75,6 @@ inline std::string json_events(const Trace& trace, int process, const std::strin
           R"({{"ph": "X", "name": {}, "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}})",
           cookbook::json_string(event.name), process, thread, 1e3 * milliseconds(event.begin - origin),
           1e3 * milliseconds(event.end - event.begin));
-    }
-  }
-  return text;
-}
-
-/// The trace as a part of an SVG picture: a row of 20 units' height per track, 8 units' width per millisecond.
-inline std::string svg_rows(const Trace& trace, const std::string& title, int top) {
-  const Clock::time_point origin = Extent(trace).begin;
-  std::string text = fmt::format("<text x=\"0\" y=\"{}\" font-weight=\"bold\">{}</text>\n", top + 14, title);
-  for (const Track& track : trace.tracks()) {
-    top += 20;
-    text += fmt::format("<text x=\"0\" y=\"{}\">{}</text>\n", top + 14, track.name);
-    for (const Event& event : track.events) {
-      const double x = 70 + 8 * milliseconds(event.begin - origin), width = 8 * milliseconds(event.end - event.begin);
-      const int colour = event.name[0] * 47 % 360;  // letters that follow each other look different
-      text += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"18\" fill=\"hsl({}, 60%, 75%)\"/>"
-          "<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
-          x, top, width, colour, x + 1, top + 14, event.name);
     }
   }
   return text;

@@ -30,7 +30,7 @@ class Trace {
   Track& add_track(std::string name) {
     const std::scoped_lock lock(mutex_);
     Track& track = tracks_.emplace_back(std::move(name));
-    track.events.reserve(1024);  // so that memory is seldom asked for while the thread works
+    track.events.reserve(1024);  // so that the vector seldom grows while the thread works
     return track;
   }
 

@@ -2,10 +2,10 @@
 //
 // Four threads do 16 tasks, between a part that main does before and one that it does after. The tasks are divided in
 // two ways. What each thread did, and when, is recorded and drawn: a character per millisecond, the letter of a task.
-// The idle threads and the serial parts can be seen, and the cost of recording is measured.
+// The drawing shows idle threads, and parts in which only main works. Then the cost of recording is measured.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/trace_timeline/trace_timeline.cpp common/cookbook/*.cpp -lfmt -pthread -o trace_timeline
-// Run:     trace_timeline [--longest-first] [--trace FILE] [--picture FILE]
+// Run:     trace_timeline [--longest-first] [--trace FILE]
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -73,15 +72,15 @@ void do_job(Trace& trace, Division division) {
   work(10);
 }
 
-struct Form {
-  std::string name;
+struct Job {
+  std::string name;  // how its tasks are divided
   std::unique_ptr<Trace> trace = std::make_unique<Trace>();
 };
 
-void draw(const Form& form) {
-  const Extent all(*form.trace);
-  cookbook::println("{:<14} {:3.0f} ms", form.name, milliseconds(all.end - all.begin));
-  for (const Track& track : form.trace->tracks()) {
+void draw(const Job& job) {
+  const Extent all(*job.trace);
+  cookbook::println("{:<14} {:3.0f} ms", job.name, milliseconds(all.end - all.begin));
+  for (const Track& track : job.trace->tracks()) {
     cookbook::println("  {:<12} {:3.0f} ms  {}", track.name, busy_milliseconds(track), drawing_of(track, all.begin));
   }
 }
@@ -114,21 +113,19 @@ void measure_overhead() {
   Track track{"measured"};
   track.events.resize(5'000);
   track.events.clear();  // so that the memory is there, and has been used
-  std::mutex mutex;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   if (!file) cookbook::exit_with_errno("tmpfile");
-  const auto write_two_lines = [&] {
+  const auto write_two_lines = [&](bool at_once) {
     for (const char* what : {"begin", "end"}) {
-      const std::scoped_lock lock(mutex);
       std::fprintf(file.get(), "%s a %lld\n", what, static_cast<long long>(Clock::now().time_since_epoch().count()));
-      if (std::fflush(file.get()) != 0) cookbook::exit_with_errno("fflush");
+      if (at_once && std::fflush(file.get()) != 0) cookbook::exit_with_errno("fflush");
     }
   };
   cookbook::println("to look at the clock once takes {:.0f} ns, to record an event {:.0f} ns",
                     nanoseconds_of([] { cookbook::do_not_optimize(Clock::now()); }),
                     nanoseconds_of([&] { const Span span(track, "a"); }));
-  cookbook::println("to write two lines per event into a file instead, under a lock: {:.0f} ns",
-                    nanoseconds_of(write_two_lines));
+  cookbook::println("to write two lines per event into a file instead: {:.0f} ns, with fflush() after each {:.0f} ns",
+                    nanoseconds_of([&] { write_two_lines(false); }), nanoseconds_of([&] { write_two_lines(true); }));
 }
 
 void write_file(const std::string& name, const std::string& text) {
@@ -140,37 +137,30 @@ void write_file(const std::string& name, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string trace_file, picture_file;
+  std::string trace_file;
   cookbook::Options options("Show what each thread did, and when");
   options.add_flag("longest-first", longest_first, "let \"a\" take 16 ms, and \"p\" one");
   options.add("trace", trace_file, "file to write, for the trace viewer of a browser");
-  options.add("picture", picture_file, "file to write, an SVG picture");
   options.parse(argc, argv);
 
-  std::vector<Form> forms(2);
-  forms[0].name = "blocks of four";
-  do_job(*forms[0].trace, blocks_of_four);
-  forms[1].name = "next free";
-  do_job(*forms[1].trace, next_free);
+  std::vector<Job> jobs(2);
+  jobs[0].name = "blocks of four";
+  do_job(*jobs[0].trace, blocks_of_four);
+  jobs[1].name = "next free";
+  do_job(*jobs[1].trace, next_free);
 
-  constexpr int form_height = 20 * (1 + 1 + threads);  // a title, and the rows of main and of the threads
-  std::string json, svg;
+  std::string json;
   std::vector<std::string> recorded;
   int overlaps = 0;
   for (int i = 0; i < 2; ++i) {
-    const Form& form = forms[i];
-    draw(form);
-    json += (i == 0 ? "" : ",\n") + json_events(*form.trace, i + 1, form.name);
-    svg += svg_rows(*form.trace, form.name, form_height * i);
-    recorded.push_back(tasks_of(*form.trace));
-    overlaps += overlaps_of(*form.trace);
+    const Job& job = jobs[i];
+    draw(job);
+    json += (i == 0 ? "" : ",\n") + json_events(*job.trace, i + 1, job.name);
+    recorded.push_back(tasks_of(*job.trace));
+    overlaps += overlaps_of(*job.trace);
   }
   measure_overhead();
   write_file(trace_file, "{\"traceEvents\": [\n" + json + "\n]}\n");
-  write_file(picture_file,
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 240\" font-size=\"11\" "
-             "font-family=\"sans-serif\">\n<rect width=\"720\" height=\"240\" fill=\"white\"/>\n" +
-                 svg + "</svg>\n");
 
   cookbook::Checks checks;
   const std::string all = "abcdefghijklmnop";
