@@ -2,12 +2,14 @@
 
 #include "06_gpu/cuda_matrix_product/sequential_product.hpp"
 
+#include <bit>
 #include <cmath>
 #include <random>
 
 #include "06_gpu/book_matrices.hpp"
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/without_device.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -166,6 +168,16 @@ TEST(cuda_matrix_product, an_element_that_no_thread_writes_is_equal_to_nothing) 
   // Four of each launch.
   EXPECT_TRUE(result.has_line("FAIL  elements that are not those of the processor with one rounding: 8, expected 0"))
       << result.text();
+}
+
+TEST(cuda_matrix_product, a_right_element_of_an_earlier_run_does_not_count) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  // No kernel is run, and what is in fresh memory happens to be the only element of the product.
+  const float product = gpu::random_number(1, 0) * gpu::random_number(2, 0);
+  const auto [result, record] = cuda_test::run_without_device(
+      "cuda_matrix_product", {"--width", "1"}, {{"COOKBOOK_CUDA_POISON", std::to_string(std::bit_cast<int>(product))}});
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_EQ(result.captures(" ([0-9]+) of 1 elements differ$"), std::vector<std::string>(2, "1")) << result.text();
 }
 
 }  // namespace
