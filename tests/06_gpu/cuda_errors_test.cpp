@@ -56,7 +56,8 @@ TEST(cuda_errors, the_program_shows_all_mistakes_and_who_is_told) {
   EXPECT_EQ(result.lines_with("^an? .* (cudaSuccess|cudaError\\w+) +(cudaSuccess|cudaError\\w+) +\\w+$").size(), 4U)
       << result.text();
   EXPECT_EQ(result.captures("^as usual +(.+)$"), std::vector<std::string>{"the copy"}) << result.text();
-  EXPECT_EQ(result.captures("^with CUDA_LAUNCH_BLOCKING=1 +(.+)$"), std::vector<std::string>{"the second launch"})
+  EXPECT_EQ(result.captures("^with CUDA_LAUNCH_BLOCKING=1 +(.+)$"),
+            std::vector<std::string>{"cudaGetLastError after the second launch"})
       << result.text();
   EXPECT_TRUE(result.has_line("ok    errors that stay until the process ends: 2")) << result.text();
 }

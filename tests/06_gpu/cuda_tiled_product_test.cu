@@ -40,9 +40,9 @@ TEST(cuda_tiled_product, every_step_has_the_bits_of_the_processor_at_every_size)
     for (const std::string& step : steps) {
       EXPECT_EQ(result.lines_with("^" + step + " +[0-9.]+ TFLOP/s +[0-9]+ % of cuBLAS$").size(), 1U) << result.text();
     }
-    EXPECT_TRUE(result.has_line("ok    all steps, elements of 1000 that have not the bits of the processor's: 0"))
+    EXPECT_TRUE(result.has_line("ok    all steps, elements of 1000 whose bits are not the processor's: 0"))
         << result.text();
-    EXPECT_TRUE(result.has_line("ok    steps with an element that has not the bits of step 1: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    steps with an element whose bits are not those of step 1: 0")) << result.text();
   }
 }
 

@@ -48,9 +48,10 @@ TEST(cuda_vector_add, every_sum_is_right_at_every_remainder) {
     const auto result = run("cuda_vector_add", {"--count", count});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    ASSERT_EQ(result.out.size(), 5U) << result.text();
+    ASSERT_EQ(result.out.size(), 6U) << result.text();
+    EXPECT_EQ(result.out[0], "two vectors of " + count + " floats");
     EXPECT_EQ(result.lines_with(" +[0-9]+\\.[0-9] us$").size(), 4U) << result.text();
-    EXPECT_EQ(result.out[4], "ok    every sum is the one that the processor computes: yes");
+    EXPECT_EQ(result.out[5], "ok    every sum is the one that the processor computes: yes");
   }
 }
 

@@ -61,14 +61,6 @@ double reached_bandwidth() {
                     [&] { CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice)); });
 }
 
-/// The name of the error that CUDA returns for a device that does not exist.
-std::string error_for(int device) {
-  cudaDeviceProp properties;
-  const cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  cudaGetLastError();  // the runtime keeps the last error until somebody asks for it: forget this one
-  return cudaGetErrorName(error);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,7 +68,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   cookbook::Checks checks;
-  const DeviceFacts v100 = {.name = "Tesla V100",
+  const DeviceFacts v100 = {.name = "Tesla V100 SXM2",
                             .major = 7,
                             .minor = 0,
                             .memory_bytes = 17'179'869'184,
@@ -85,9 +77,10 @@ int main(int argc, char** argv) {
                             .clock_khz = 1'530'000,
                             .memory_clock_khz = 877'000,
                             .memory_bus_bits = 4096};
-  checks.equal("peak of a Tesla V100 in GFLOP/s (data sheet: 15700, rounded)", std::lround(peak_arithmetic(v100) / 1e9),
-               15'667);
-  checks.equal("peak of a Tesla V100 in GB/s (data sheet: 900, rounded)", std::lround(peak_bandwidth(v100) / 1e9), 898);
+  checks.equal("peak of a Tesla V100 SXM2 in GFLOP/s (data sheet: 15700, rounded)",
+               std::lround(peak_arithmetic(v100) / 1e9), 15'667);
+  checks.equal("peak of a Tesla V100 SXM2 in GB/s (data sheet: 900, rounded)", std::lround(peak_bandwidth(v100) / 1e9),
+               898);
   if (!gpu::device_found()) return gpu::without_device(checks);
 
   int count = 0;
@@ -99,7 +92,5 @@ int main(int argc, char** argv) {
     cookbook::println("Reached: {:.1f} TFLOP/s by multiplying and adding", reached_arithmetic() / 1e12);
     cookbook::println("Reached: {:.0f} GB/s by a copy, read and written", reached_bandwidth() / 1e9);
   }
-
-  checks.equal("error for a device number that is too large", error_for(count), "cudaErrorInvalidDevice");
   return checks.exit_code();
 }

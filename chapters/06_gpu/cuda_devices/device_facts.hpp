@@ -46,7 +46,7 @@ inline double peak_arithmetic(const DeviceFacts& facts) {
   return cores * 2 * facts.clock_khz * 1e3;
 }
 
-/// Bytes per second between global memory and the multiprocessors: every wire of the bus passes two bits per clock.
+/// Bytes per second between global memory and the chip: every wire of the bus passes two bits per clock.
 inline double peak_bandwidth(const DeviceFacts& facts) {
   return facts.memory_bus_bits / 8.0 * 2 * facts.memory_clock_khz * 1e3;
 }

@@ -1,9 +1,9 @@
 // Errors: which call reports them, and which of them stay
 //
 // Makes four mistakes, each in a process of its own, and prints what three calls return after it: the question for the
-// last error, the wait for the device, and a harmless allocation. What the host refuses is reported at once and
-// forgotten; what goes wrong in a kernel is reported later, by call after call. The last lines show which call is the
-// first to return the error of the second of three kernels.
+// error that the runtime keeps, the wait for the device, and a harmless allocation. What the host refuses is reported
+// at once, and gone once it was asked for; what goes wrong in a kernel is reported later, by call after call. The last
+// lines show which call is the first to return the error of the second of three kernels.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_errors/cuda_errors.cu common/cookbook/*.cpp -lfmt -o cuda_errors
 // Run:     cuda_errors [--mistake TEXT]
@@ -56,8 +56,8 @@ int report(const std::string& mistake) {
   return allocated == cudaSuccess ? 0 : 1;
 }
 
-/// Launches three kernels, the second of which makes a mistake, and copies. Prints which step is the first
-/// to return the error.
+/// Launches three kernels, the second of which makes a mistake, and copies. Prints which call is the first to return
+/// the error.
 int report_step(const std::string& how) {
   const auto launch = [](int* target) {
     target == nullptr ? store<<<1, 1>>>(target) : do_nothing<<<1, 1>>>();
@@ -66,9 +66,9 @@ int report_step(const std::string& how) {
   int *memory = nullptr, on_host = 0;
   CUDA_CHECK(cudaMalloc(&memory, sizeof(int)));
   const std::pair<const char*, cudaError_t> steps[] = {
-      {"the first launch", launch(memory)},
-      {"the second launch", launch(nullptr)},
-      {"the third launch", launch(memory)},
+      {"cudaGetLastError after the first launch", launch(memory)},
+      {"cudaGetLastError after the second launch", launch(nullptr)},
+      {"cudaGetLastError after the third launch", launch(memory)},
       {"the copy", cudaMemcpy(&on_host, memory, sizeof(int), cudaMemcpyDeviceToHost)}};
   for (const auto& [step, error] : steps) {
     if (error == cudaSuccess) continue;
@@ -115,6 +115,6 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("errors that stay until the process ends", staying, 2);
-  checks.that("a launch that blocks returns its own kernel's error", told.ends_with("the second launch"));
+  checks.that("after a launch that blocks, its own kernel's error is reported", told.ends_with("the second launch"));
   return checks.exit_code();
 }

@@ -1,7 +1,8 @@
 // Pitfall: going on with the next job after a kernel's fault
 //
 // The third of six jobs stores far behind the end of an array. The program notes that it has failed, and goes on with
-// the fourth. But the error stays: each of the jobs that follow is refused, although nothing is wrong with it.
+// the fourth. But the error stays: each of the jobs that follow is refused, although nothing is wrong with it, and so
+// is every copy of what the first two have counted.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_errors/cuda_errors_next_job.cu common/cookbook/*.cpp -lfmt -o cuda_errors_next_job
 // Run:     cuda_errors_next_job

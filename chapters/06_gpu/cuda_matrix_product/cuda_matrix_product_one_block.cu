@@ -2,7 +2,7 @@
 //
 // The kernel takes its row and column from threadIdx alone, so the matrix must fit into one block. A block has at most
 // 1024 threads; 33 x 33 are 1089. The launch is refused, but a launch returns nothing, and this program does not ask
-// cudaGetLastError(). The copy that follows succeeds, and brings what was in the memory before.
+// cudaGetLastError(). The copy that follows succeeds, and brings the NaNs that were in the memory before.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_matrix_product/cuda_matrix_product_one_block.cu common/cookbook/*.cpp -lfmt -o cuda_matrix_product_one_block
 // Run:     cuda_matrix_product_one_block

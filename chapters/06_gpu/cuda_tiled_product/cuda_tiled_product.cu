@@ -1,12 +1,8 @@
 // Tiled matrix product
 //
-// C = A B for n x n floats, in five steps, each in a header of its own. The program prints how many operations per
-// second each step makes, beside cuBLAS. All have the bits of the processor's product.
-//   1. step1_naive.cuh: each thread computes one element, and loads two numbers from global memory per multiplication.
-//   2. step2_shared_tile.cuh: a block loads a tile of A and a tile of B once, and all its threads use them.
-//   3. step3_register_block.cuh: a thread keeps 24 numbers in registers for 128 multiplications.
-//   4. step4_vector_loads.cuh: one instruction loads four numbers.
-//   5. step5_async_copy.cuh: the next tile is copied while the threads compute, so that threads hardly wait for it.
+// C = A B for n x n floats, in five steps, each in a header of its own: step1_naive.cuh to step5_async_copy.cuh. The
+// program prints how many operations per second each step makes, beside cuBLAS. All five steps have the bits of the
+// processor's product.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product
 // Run:     cuda_tiled_product [--size N]
@@ -67,7 +63,7 @@ int main(int argc, char** argv) {
   cookbook::println("{:<28}{:6.1f} TFLOP/s", "cuBLAS", library);
 
   cookbook::Checks checks;
-  checks.equal("all steps, elements of 1000 that have not the bits of the processor's", wrong, 0);
-  checks.equal("steps with an element that has not the bits of step 1", others, 0);
+  checks.equal("all steps, elements of 1000 whose bits are not the processor's", wrong, 0);
+  checks.equal("steps with an element whose bits are not those of step 1", others, 0);
   return checks.exit_code();
 }

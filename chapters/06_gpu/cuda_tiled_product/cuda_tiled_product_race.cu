@@ -2,7 +2,7 @@
 //
 // The kernel of step 2 without the second barrier: a warp that has finished its tile overwrites it while another warp
 // still reads. Here warp 0 sleeps in every turn, so that the others overtake it and the product is wrong. Without the
-// sleep it may be right for years. NVIDIA's compute-sanitizer --tool racecheck finds the mistake in any run.
+// sleep it may be right in every test. NVIDIA's compute-sanitizer --tool racecheck finds the mistake in any run.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_tiled_product/cuda_tiled_product_race.cu common/cookbook/*.cpp -lfmt -o cuda_tiled_product_race
 // Run:     cuda_tiled_product_race

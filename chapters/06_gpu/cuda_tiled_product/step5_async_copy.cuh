@@ -1,6 +1,5 @@
 /// Step 5: while the threads compute with one tile, the next one is on its way. Copies go from global to shared
-/// memory without passing through registers, and no thread waits for them until it needs what they bring. README.md
-/// shows the loop in outline.
+/// memory without passing through registers, and no thread waits for them until it needs what they bring.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -57,8 +56,7 @@ __global__ void __launch_bounds__(tile_threads)
 #pragma unroll  // so that depth % 2 is a constant, and the two sets can be registers
     for (int depth = 0; depth < tile_depth; ++depth) {
       if (depth == tile_depth - 1) {
-        // One barrier per tile: the next tile is there, and no thread needs this one any more, since its last numbers
-        // are in registers.
+        // The only barrier per tile: no thread needs this tile any more, since its last numbers are in registers.
         wait_for_copies();
         buffer = 1 - buffer;
       }
