@@ -36,12 +36,24 @@ TEST(async_futures, values_for_all_pairs_of_numbers) {
     for (const std::string second_ms : {"0", "1"}) {
       const auto result = run("async_futures", {"--sum", c.sum, "--factorial", c.factorial, "--second-ms", second_ms});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      const std::string first = "the sum of 1 to " + c.sum + " is " + c.total + ", there since 4 s";
-      const std::string second = "the factorial of " + c.factorial + " is " + c.product + ", there since 3 s";
+      const std::string first = "the sum of 1 to " + c.sum + " is " + c.total + ", set at 4 s";
+      const std::string second = "the factorial of " + c.factorial + " is " + c.product + ", set at 3 s";
       EXPECT_EQ(results(result), (std::vector<std::string>{"4 s: " + first, "4 s: " + second,  // asked in order
                                                            "3 s: " + second, "4 s: " + first}))
           << result.text();
     }
+  }
+}
+
+TEST(async_futures, whoever_waits_hears_after_the_setter_has_gone_on_and_a_late_callback_soon) {
+  for (const std::string second_ms : {"0", "1"}) {
+    const auto result = run("async_futures", {"--second-ms", second_ms});
+    EXPECT_EQ(result.captures("^   (\\d s: (?:a|all) .*)$"),
+              (std::vector<std::string>{"1 s: all three are set", "1 s: a callback hears: seven",
+                                        "1 s: a coroutine hears: seven", "1 s: a coroutine hears: no such file",
+                                        "1 s: a coroutine hears: the future was cancelled",
+                                        "2 s: a late callback hears: seven"}))
+        << result.text();
   }
 }
 
@@ -116,6 +128,21 @@ TEST(async_futures_future, becomes_one_thing_once) {
   EXPECT_EQ(value.result(), "seven");
   EXPECT_THROW(failed.result(), std::runtime_error);
   EXPECT_THROW(dropped.result(), Cancelled);
+}
+
+TEST(async_futures_future, a_logic_error_that_was_set_is_no_invalid_state) {
+  asio::io_context loop(1);
+  Future<int> failed(loop);
+  failed.set_exception(std::make_exception_ptr(std::out_of_range("no such element")));
+  const auto is_not_done = [&] {
+    try {
+      failed.result();
+    } catch (const InvalidState&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_THROW(is_not_done(), std::out_of_range);
 }
 
 TEST(async_futures_future, a_coroutine_that_waits_goes_on_with_the_result_or_the_exception) {

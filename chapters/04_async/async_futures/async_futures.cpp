@@ -1,10 +1,9 @@
 // Async futures
 //
-// Two coroutines compute, sleep, and put their results into futures. First a coroutine asks for the two results in the
+// Two coroutines compute, sleep, and set the results of two futures. First a coroutine asks for the two results in the
 // order in which the futures were made: a result that is there already has to wait for the other one. Then a callback
-// on each future takes its result as soon as it is there. The program prints when each result was there and when it was
-// taken, and then how a future delivers an error and a cancellation. std::future has no callbacks, so future.hpp has
-// one for an event loop.
+// on each future takes its result as soon as it is there. Last, several takers wait for one result, for an error and
+// for a cancellation. std::future has no callbacks, so future.hpp has one for an event loop.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/04_async chapters/04_async/async_futures/async_futures.cpp common/cookbook/*.cpp -lfmt -pthread -o async_futures
 // Run:     async_futures [--sum N] [--factorial N] [--second-ms N]
@@ -31,14 +30,14 @@ asio::awaitable<void> sum(LoopTime& time, double delay, long n, Text future) {
   long total = 0;
   for (long i = 1; i <= n; ++i) total += i;
   co_await time.sleep(delay);
-  future.set_result(fmt::format("the sum of 1 to {} is {}, there since {} s", n, total, time.now()));
+  future.set_result(fmt::format("the sum of 1 to {} is {}, set at {} s", n, total, time.now()));
 }
 
 asio::awaitable<void> factorial(LoopTime& time, double delay, long n, Text future) {
   long product = 1;
   for (long i = 2; i <= n; ++i) product *= i;
   co_await time.sleep(delay);
-  future.set_result(fmt::format("the factorial of {} is {}, there since {} s", n, product, time.now()));
+  future.set_result(fmt::format("the factorial of {} is {}, set at {} s", n, product, time.now()));
 }
 
 /// What becomes of an exception that ends a coroutine: it leaves the loop's run(). (asio::detached would drop it.)
@@ -78,25 +77,36 @@ std::vector<double> run_both(const Numbers& numbers, double first_delay, double 
   return taken_at;
 }
 
-/// What a coroutine learns that waits for a future which fails, and for one which is cancelled.
-std::vector<std::string> errors_heard() {
+/// One future for three takers, one that fails and one that is cancelled. Returns what each taker has heard.
+std::vector<std::string> several_takers(std::chrono::milliseconds second) {
   asio::io_context loop(1);
-  Future<int> failed(loop), dropped(loop);
+  LoopTime time(loop, second);
+  Text seven(loop), failed(loop), dropped(loop);
   std::vector<std::string> heard;
-  const auto wait_for_both = [&]() -> asio::awaitable<void> {
-    for (const Future<int>& future : {failed, dropped}) {
-      try {
-        co_await future.wait();
-      } catch (const std::exception& error) {
-        heard.emplace_back(error.what());
-      }
+  const auto hear = [&](const std::string& who, const std::string& what) {
+    heard.push_back(fmt::format("{} s: {}", time.now(), what));
+    cookbook::println("   {} s: a {} hears: {}", time.now(), who, what);
+  };
+  const auto wait = [&](Text future) -> asio::awaitable<void> {
+    try {
+      hear("coroutine", co_await future.wait());
+    } catch (const std::exception& error) {
+      hear("coroutine", error.what());
     }
   };
-  asio::co_spawn(loop, wait_for_both(), rethrow);
-  loop.poll();  // the coroutine begins, and waits
-  failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
-  dropped.cancel();
-  loop.run();
+  const auto set_all = [&]() -> asio::awaitable<void> {
+    co_await time.sleep(1);  // meanwhile the takers wait
+    seven.set_result("seven");
+    failed.set_exception(std::make_exception_ptr(std::runtime_error("no such file")));
+    dropped.cancel();
+    cookbook::println("   {} s: all three are set", time.now());
+    co_await time.sleep(1);
+    seven.add_done_callback([&](const Text& done) { hear("late callback", done.result()); });
+  };
+  seven.add_done_callback([&](const Text& done) { hear("callback", done.result()); });
+  for (const Text& future : {seven, failed, dropped}) asio::co_spawn(loop, wait(future), rethrow);
+  asio::co_spawn(loop, set_all(), rethrow);
+  time.run();
   return heard;
 }
 
@@ -116,9 +126,13 @@ int main(int argc, char** argv) {
   const std::vector<double> in_order = run_both(numbers, 4, 3, false);
   cookbook::println("delays of 4 s and 3 s, a callback on each");
   const std::vector<double> on_completion = run_both(numbers, 4, 3, true);
+  cookbook::println("one future for three takers, one that fails, one that is cancelled");
+  const std::vector<std::string> heard = several_takers(numbers.second);
 
   cookbook::Checks checks;
   checks.equal("seconds at which results were taken", std::vector{in_order, on_completion}, {{4, 4}, {3, 4}});
-  checks.equal("a coroutine that waited has caught", errors_heard(), {"no such file", "the future was cancelled"});
+  checks.that("each taker has heard what was set",
+              heard == std::vector<std::string>{"1 s: seven", "1 s: seven", "1 s: no such file",
+                                                "1 s: the future was cancelled", "2 s: seven"});
   return checks.exit_code();
 }

@@ -1,8 +1,8 @@
 // Pitfall: std::future::get() in the thread of the loop
 //
-// A coroutine of the loop fulfils a promise after 10 ms, and another one waits for it by std::future::get(). That call
-// stops the thread, which is the one that runs the loop. So nobody looks at the timer, and the promise is never
-// fulfilled.
+// A coroutine of the loop sets the result of a promise after 10 ms, and another one waits for it by std::future::get().
+// That call stops the thread, which is the one that runs the loop. So nobody looks at the timer, and the result is
+// never set.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/async_futures/async_futures_blocking.cpp common/cookbook/*.cpp -lfmt -pthread -o async_futures_blocking
 // Run:     async_futures_blocking, then Ctrl-C

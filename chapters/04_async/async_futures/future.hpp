@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
-using InvalidState = std::logic_error;
+/// Set a second time, or read too early. A class of its own: a logic_error may be the exception that was set.
+struct InvalidState : std::logic_error {
+  using std::logic_error::logic_error;
+};
 
 struct Cancelled : std::runtime_error {
   Cancelled() : std::runtime_error("the future was cancelled") {}
@@ -81,8 +84,8 @@ class Future {
     }
   }
 
-  /// A static function, because a coroutine keeps its parameters, but not the object of a member function: that may be
-  /// gone before the coroutine begins.
+  /// A static function with a parameter by value, which the coroutine keeps. Of the object of a member function it
+  /// would keep only the address, and the object may be gone before the coroutine begins.
   static boost::asio::awaitable<Value> wait_for(Future self) {
     if (!self.done()) {
       using boost::asio::steady_timer;

@@ -1,9 +1,10 @@
 // State machine of coroutines
 //
-// A machine has five states, and each state is a coroutine: a function that can stop in the middle, here to sleep for a
-// second, and go on later where it was. Two machines, A and B, run in one thread: while a state of A sleeps, B goes on.
-// Then one machine goes along paths of three lengths, in two forms: states that return the next one to a loop, and
-// states that await the next one themselves. The program prints how many states exist at a time, and their memory.
+// A machine has five states, and each but the last is a coroutine: a function that can stop in the middle, here to
+// sleep for a second, and go on later where it was. Two machines, A and B, run in one thread: while a state of A
+// sleeps, B goes on. Then one machine goes along paths of three lengths, in two forms: states that return the next one
+// to a loop, and states that await the next one themselves. The program prints how many states exist at a time, and
+// their memory.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/04_async chapters/04_async/coroutine_state_machine/coroutine_state_machine.cpp common/cookbook/*.cpp -lfmt -pthread -o coroutine_state_machine
 // Run:     coroutine_state_machine [--bits BITS] [--second-ms N] [--laps N]
@@ -97,7 +98,7 @@ int main(int argc, char** argv) {
     const Use use = path_of(so_many, run);
     const Use naive = path_of(so_many, [](Machine& machine) { return state_that_awaits_the_next(machine, start); });
     const int transitions = 2 * so_many + 3;
-    cookbook::println("{:>11}{:13}{:9.1f} KiB{:13}{:9.1f} KiB", transitions, use.states, use.kib, naive.states,
+    cookbook::println("{:>11}{:13}{:9.0f} KiB{:13}{:9.0f} KiB", transitions, use.states, use.kib, naive.states,
                       naive.kib);
     returning.push_back(use.states);
     awaiting.push_back(naive.states);

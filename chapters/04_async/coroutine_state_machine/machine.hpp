@@ -31,11 +31,11 @@ struct Machine {
   std::function<void(const std::string&)> print;  // the output, a line at a time
   LoopTime& time;
   int bit = 0;                   // the last one that was read
-  int alive = 0, max_alive = 0;  // coroutines of states that exist now, and that existed at most
+  int alive = 0, max_alive = 0;  // states that have begun and not ended: now, and at most
   std::size_t max_bytes = 0;     // on the heap of this process, when a state began
 };
 
-/// A local variable of each state, which counts the coroutine while it exists.
+/// A local variable of each state, which counts it from its beginning to its end.
 struct Alive {
   explicit Alive(Machine& m) : machine(m) {
     machine.max_alive = std::max(machine.max_alive, ++machine.alive);
@@ -49,7 +49,6 @@ struct Alive {
 
 inline boost::asio::awaitable<State> start_state(Machine& machine) {
   const Alive alive(machine);
-  machine.print("Start State called");
   machine.bit = machine.next_bit();
   co_await machine.time.sleep(1);
   co_return machine.bit == 0 ? two : one;
@@ -59,7 +58,6 @@ inline boost::asio::awaitable<State> state_1(Machine& machine) {
   const Alive alive(machine);
   machine.bit = machine.next_bit();
   co_await machine.time.sleep(1);  // the thread is free for other coroutines meanwhile
-  machine.print("...Evaluating...");
   co_return machine.bit == 0 ? three : two;
 }
 
@@ -67,7 +65,6 @@ inline boost::asio::awaitable<State> state_2(Machine& machine) {
   const Alive alive(machine);
   machine.bit = machine.next_bit();
   co_await machine.time.sleep(1);
-  machine.print("...Evaluating...");
   co_return machine.bit == 0 ? one : three;
 }
 
@@ -75,19 +72,11 @@ inline boost::asio::awaitable<State> state_3(Machine& machine) {
   const Alive alive(machine);
   machine.bit = machine.next_bit();
   co_await machine.time.sleep(1);
-  machine.print("...Evaluating...");
   co_return machine.bit == 0 ? one : end;
 }
 
-inline boost::asio::awaitable<void> end_state(Machine& machine) {
-  const Alive alive(machine);
-  machine.print("...Stop Computation...");
-  co_return;
-}
-
 inline void print_transition(const Machine& machine, State from, State to) {
-  machine.print(
-      fmt::format("{} calling {} with transition value = {}", state_names[from], state_names[to], machine.bit));
+  machine.print(fmt::format("{} goes to {}, bit {}", state_names[from], state_names[to], machine.bit));
 }
 
 /// Awaits one state after another. A state that has returned the next one has ended, and its memory is free again.
@@ -98,7 +87,6 @@ inline boost::asio::awaitable<void> run(Machine& machine) {
     print_transition(machine, here, next);
     here = next;
   }
-  co_await end_state(machine);
 }
 
 /// The naive form, to compare with: any state, which awaits the next one itself instead of returning it.

@@ -1,8 +1,7 @@
 // Pitfall: a callback that waits
 //
 // A timer is due after 10 milliseconds. A callback that comes before sleeps for 200. While it sleeps, the loop's thread
-// sleeps, and the loop can call nobody: the timer's callback comes 190 milliseconds late. A long computation in place
-// of the sleep would do the same.
+// sleeps, and the loop can call nobody: the timer's callback comes 190 milliseconds late.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/event_loop/event_loop_blocking.cpp -pthread -o event_loop_blocking
 // Run:     event_loop_blocking

@@ -1,5 +1,5 @@
-/// An event loop small enough to read. The loops of asyncio and of Asio work much the same way; the page names two
-/// differences of Asio's.
+/// An event loop small enough to read. The loops of asyncio and of Asio work much the same way. Asio's differs in three
+/// points: it sleeps, promises no order of timers that are due together, and stops in the middle of a turn.
 #pragma once
 
 #include <cstddef>

@@ -85,7 +85,8 @@ class Channel {
     refuse_if_over(self.writes);
     if (!waiting_.empty() && waiting_.front()->writes != self.writes) {
       Visit& other = *waiting_.front();
-      (self.writes ? other : self).value = std::move((self.writes ? self : other).value);
+      Visit &from = self.writes ? self : other, &to = self.writes ? other : self;
+      to.value = std::move(from.value);
       wake_first(true);
       return;
     }

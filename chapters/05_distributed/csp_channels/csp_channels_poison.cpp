@@ -1,7 +1,7 @@
 // Pitfall: poison with two writers
 //
-// Two writers share a channel, and each poisons it when it has written its last number, as the counter of the recipe
-// does. The first to end then ends the channel for the other, whose numbers are lost. The recipe's writers retire.
+// Two writers share a channel, and each poisons it when it has written its last number. The first to end then ends the
+// channel for the other, whose numbers are lost.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/csp_channels/csp_channels_poison.cpp common/cookbook/*.cpp -lfmt -lboost_fiber -lboost_context -pthread -o csp_channels_poison
 // Run:     csp_channels_poison
