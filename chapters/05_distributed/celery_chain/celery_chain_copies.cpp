@@ -26,7 +26,7 @@ bool is_right(const json::array& chain) {
   return is_task(chain.front()) && is_right(rest);
 }
 
-/// The most memory that this process has had so far, in kilobytes.
+/// The most memory that this process has had so far, in KiB.
 long peak() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -36,17 +36,17 @@ long peak() {
 }  // namespace
 
 int main() {
-  long last = 0;
+  const long start = peak();
+  long more = 0;
   for (const int length : {200, 400, 800}) {
     const json::object options = {{"task_id", "3f1c7c0e-0d2c-4d0a-9b57-2b1a4f0e8a11"}, {"queue", "celery"}};
     const json::object signature = {{"task", "app.add"}, {"args", {1}}, {"options", options}};
     const json::array chain(length, signature);
-    const long before = peak();
     if (!is_right(chain)) return 2;
-    last = peak() - before;
-    std::printf("a chain of %d tasks: %ld MB more\n", length, last / 1000);
+    more = peak() - start;
+    std::printf("a chain of %d tasks: %ld MiB more than at the start\n", length, more / 1024);
   }
-  if (last < 20'000) return 0;
+  if (more < 20'000) return 0;  // the longest chain itself has less than 1000
   std::puts("memory grows faster than the chain");
   return 1;
 }

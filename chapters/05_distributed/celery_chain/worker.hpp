@@ -21,8 +21,11 @@ class ChainWorker {
     broker_.consume("celery");
   }
 
-  /// Called when the broker has what takes a task's place, and the task still.
-  std::function<void()> before_acknowledgement = [] {};
+  /// Called between the two steps whose order matters: the broker has what takes a task's place, and the task still.
+  std::function<void()> between = [] {};
+
+  /// The other order: between the two steps the broker has neither.
+  bool acknowledge_first = false;
 
   /// Takes so many tasks. Throws amqp::Error if the broker is gone.
   void run(int tasks) {
@@ -45,6 +48,10 @@ class ChainWorker {
 
  private:
   void handle(const amqp::Delivery& message) {
+    if (acknowledge_first) {  // wrong: the task is lost if this worker is killed
+      broker_.acknowledge(message);
+      between();
+    }
     Task task = unread_task(message);
     try {
       task = read_task(message);
@@ -57,8 +64,9 @@ class ChainWorker {
     } catch (const TaskError& error) {
       replace(task, failure(error));
     }
+    if (acknowledge_first) return;
     broker_.confirm();  // the broker has what takes the task's place,
-    before_acknowledgement();
+    between();
     broker_.acknowledge(message);  // so it may forget the task
   }
 

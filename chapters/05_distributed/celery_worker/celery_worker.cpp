@@ -33,7 +33,7 @@ double divide(double x, double y) {
   return x / y;
 }
 
-/// Prints the first message that waits in the queue celery, and leaves it there.
+/// Prints the first message that waits in the queue celery. Does not acknowledge it, so the broker puts it back.
 void show_message(const std::string& url) {
   amqp::Connection connection(url);
   connection.consume("celery");
@@ -41,11 +41,11 @@ void show_message(const std::string& url) {
   if (!message) throw amqp::Error("there is no message");
   const celery::json::object headers = celery::headers_of(*message);
   cookbook::println("properties  content_type: {}  reply_to: {}", message->content_type, message->reply_to);
-  for (const std::string name : {"task", "id", "eta", "timelimit"}) {
+  for (const std::string name : {"task", "id", "eta"}) {
     cookbook::println("header      {}: {}", name, celery::json::serialize(headers.at(name)));
   }
   cookbook::println("body        {}", message->body);
-}  // it was not acknowledged, so the broker puts it back
+}
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 // Pitfall: a whole number that is rounded
 //
 // Integers of Python have no upper limit, and JSON has none either. Boost.JSON reads an integer that does not fit into
-// 64 bits as a floating-point number, which keeps 53 bits of it. A worker that does not look computes with the rounded
-// number and sends a wrong result, without an error. The recipe's worker refuses such a message.
+// 64 bits as a floating-point number, and to_number<double>() rounds every integer that needs more than 53 bits. A
+// worker that does not look at the type sends a wrong result, without an error. The recipe's worker refuses such a
+// message.
 //
 // Compile: g++ -std=c++20 -O2 chapters/05_distributed/celery_worker/celery_worker_rounded.cpp -lboost_json -o celery_worker_rounded
 // Run:     celery_worker_rounded
@@ -20,7 +21,7 @@ int main() {
   const json::value message = json::parse(body);  // no error
   const json::value& args = message.at(0);
 
-  const double sum = args.at(0).to_number<double>() + args.at(1).to_number<double>();  // wrong: rounded already
+  const double sum = args.at(0).to_number<double>() + args.at(1).to_number<double>();  // wrong: a double has 53 bits
   char text[40];
   std::snprintf(text, sizeof text, "%.0f", sum);
   std::printf("18446744073709551617 + 0 = %s\n", text);
