@@ -31,13 +31,13 @@ TEST(cuda_cooperative_groups, one_launch_equals_two_for_any_grid) {
     const auto result = run("cuda_cooperative_groups", {"--blocks", blocks});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << blocks << '\n' << result.text();
-    for (const std::string time : {"an empty kernel after another, by the host",
-                                   "an empty kernel after another, in a graph", "a barrier for the whole grid",
-                                   "two launches: add up; load again and divide", "one launch: add up, wait, divide"}) {
+    for (const std::string time : {"an empty kernel, launched by the host", "an empty kernel, launched in a graph",
+                                   "a barrier for the whole grid", "two launches: add up; load again and divide",
+                                   "one launch: add up, wait, divide"}) {
       EXPECT_EQ(result.lines_with("^" + time + " +[0-9.]+ us$").size(), 1U) << result.text();
     }
     for (const std::string check :
-         {"values that are not right after two launches: 0", "values that have another bit after one launch: 0",
+         {"values that are not right after two launches: 0", "values that differ in one launch: 0",
           "a grid with one block too many: too many blocks in cooperative launch"}) {
       EXPECT_TRUE(result.has_line("ok    " + check)) << result.text();
     }

@@ -29,7 +29,7 @@ TEST(cuda_and_opencl, opencl_has_the_values_of_the_host) {
   }
 }
 
-TEST(cuda_and_opencl, cuda_has_the_bits_of_opencl) {
+TEST(cuda_and_opencl, cuda_has_the_values_of_opencl) {
   for (const std::string count : {"1", "255", "256", "257", "100000", "1000003"}) {
     const auto result = run("cuda_and_opencl", {"--count", count});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err.back();

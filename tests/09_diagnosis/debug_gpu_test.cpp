@@ -153,6 +153,9 @@ TEST(debug_gpu, the_program_prints_a_row_per_fault_and_the_findings) {
   EXPECT_EQ(result.lines_with("^no barrier before the next store +wrong numbers: \\d+ +\\S+ +\\S+ +found +").size(), 1U)
       << result.text();
   EXPECT_EQ(result.lines_with("^a barrier that some threads leave out .* found$").size(), 1U) << result.text();
+  for (const std::string tool : {"memcheck --padding 32:", "racecheck:", "synccheck:"}) {
+    EXPECT_TRUE(result.has_line(tool)) << result.text();
+  }
   EXPECT_TRUE(result.has_line("ok    faults that the tool made for them has found: 3")) << result.text();
 }
 

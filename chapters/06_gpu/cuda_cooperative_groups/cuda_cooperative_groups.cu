@@ -28,7 +28,9 @@ namespace cg = cooperative_groups;
 
 constexpr int threads = 1024, per_thread = 16;  // threads per block, values per thread
 
-/// The sum over all threads of the block, which each of them gets: first in tiles of 32 threads, then over the tiles.
+/// The sum over all threads of the block, which each of them gets: first in tiles of 32 threads, then over the tiles,
+/// of which there must be 32 at most. Between two calls the block needs a barrier, since the second writes what the
+/// first has read; in one_launch it is grid.sync().
 __device__ float sum_of_block(const cg::thread_block& block, float mine) {
   __shared__ float of_tile[threads / 32];
   const auto tile = cg::tiled_partition<32>(block);
@@ -167,10 +169,10 @@ int main(int argc, char** argv) {
   in_one(nullptr);
   const std::vector<float> one = by_one.to_host();
 
-  print("an empty kernel after another, by the host", time_of([&](cudaStream_t stream) {
+  print("an empty kernel, launched by the host", time_of([&](cudaStream_t stream) {
           for (int i = 0; i < repeats; ++i) nothing_more(stream);
         }));
-  print("an empty kernel after another, in a graph", time_in_graph(nothing_more));
+  print("an empty kernel, launched in a graph", time_in_graph(nothing_more));
   print("a barrier for the whole grid", time_of([&](cudaStream_t stream) {
           CUDA_CHECK(launch_cooperatively(only_barriers, blocks, stream, repeats));
         }));
@@ -190,7 +192,7 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("values that are not right after two launches", far, 0);
-  checks.equal("values that have another bit after one launch", different, 0);
+  checks.equal("values that differ in one launch", different, 0);
   checks.equal("a grid with one block too many", std::string(cudaGetErrorString(too_large)),
                "too many blocks in cooperative launch");
   return checks.exit_code();

@@ -1,8 +1,9 @@
 // All-reduce by NCCL
 //
 // Workers have an array each, and at the end each of them has the sum of all arrays. NCCL, NVIDIA's library for this,
-// does it by one call per GPU. Beside it the same is done by hand, as a ring of messages: ncclSend and ncclRecv. The
-// program shows how long the calls take, and how long it takes until the sums are there, for short and long arrays.
+// does it by one call per GPU. A ring does it by hand, with messages: ncclSend and ncclRecv. It has four workers, also
+// where there are fewer GPUs. The program shows how long the calls take, and how long it takes until the sums are
+// there, for short and long arrays.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_nccl/cuda_nccl.cu common/cookbook/*.cpp -lnccl -lfmt -o cuda_nccl
 // Run:     cuda_nccl [--workers N] [--count N]

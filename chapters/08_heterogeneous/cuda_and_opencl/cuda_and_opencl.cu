@@ -2,7 +2,7 @@
 //
 // Three kernels, written once (kernels.cl), run by CUDA and by OpenCL. The kernels differ in a few words only, which
 // macros replace; the two functions of the host, by_cuda and by_opencl, show where the two systems are less alike. The
-// program prints how long both take for each kernel, and before the first one. Both results must have the same bits.
+// program prints how long both take for each kernel, and before the first one. Both results must have the same values.
 // Without a CUDA device, OpenCL is compared with the host alone.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/cuda_and_opencl/cuda_and_opencl.cu common/cookbook/*.cpp -lOpenCL -lfmt -o cuda_and_opencl

@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     run_opencl();
     CL_CHECK(queue.enqueueReadBuffer(cl_result, CL_TRUE, 0, bytes, by_opencl.data()));
     const int written = pair.kernel == dot_product ? pair.groups : count;
-    checks.that(pair.name + ", the same bits by both",
+    checks.that(pair.name + ", the same values by both",
                 std::equal(by_cuda.begin(), by_cuda.begin() + written, by_opencl.begin()));
 
     cookbook::Figures figures(fmt::format("{}, {} elements", pair.name, count), pair.unit, opencl::name_of(*device));

@@ -2,8 +2,8 @@
 //
 // Each of three kernels has a fault, and no call of CUDA returns an error. The program runs each of them alone, and
 // then under three tools of NVIDIA's compute-sanitizer, one of them with and without padding between the arrays. It
-// prints what each of them has noticed, and the finding of the tool that is made for the fault: it names the line, the
-// thread and the block.
+// prints what each of them has noticed, and the finding of the tool that is made for the fault: it names the lines, and
+// mostly the thread and the block.
 //
 // Compile: nvcc -std=c++20 -O3 -lineinfo -arch=native -Icommon chapters/09_diagnosis/debug_gpu/debug_gpu.cu common/cookbook/*.cpp -lfmt -o debug_gpu
 // Run:     debug_gpu [--fault WORD] [--limit-ms N]
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> findings;
   int found_by_its_tool = 0;
   constexpr auto line = "{:<39}{:<19}{:<11}{:<15}{:<12}{}";
-  cookbook::println(line, "fault", "alone", "memcheck", "with padding", "racecheck", "synccheck");
+  cookbook::println(line, "fault", "without a tool", "memcheck", "with padding", "racecheck", "synccheck");
   for (const auto& fault : faults) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
     const auto alone = start(fault.name, {});
@@ -176,7 +176,9 @@ int main(int argc, char** argv) {
       const std::vector<std::string> finding = debug_gpu::first_finding(outcome.printed);
       found.push_back(!finding.empty() ? "found" : outcome.hangs ? "hangs" : "-");
       if (tool != fault.made_for_it) continue;
-      found_by_its_tool += !finding.empty();
+      if (finding.empty()) continue;
+      ++found_by_its_tool;
+      findings.push_back(fmt::format("{}:", fmt::join(tool, " ")));
       findings.insert(findings.end(), finding.begin(), finding.end());
     }
     cookbook::println(line, fault.meaning, by_itself.hangs ? "hangs" : first_line(by_itself.printed), found[0],
