@@ -12,7 +12,7 @@ TEST(cuda_many_gpus, every_worker_has_the_sums_for_any_number_of_workers) {
     const auto result = run("cuda_many_gpus", {"--workers", workers, "--count", "100003"});
     if (result.exit_code == 77) GTEST_SKIP() << result.text();
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    times that a worker has the sums, bit by bit: " +
+    EXPECT_TRUE(result.has_line("ok    workers with the right sums, both ways counted: " +
                                 std::to_string(2 * std::stoi(workers))))
         << result.text();
   }

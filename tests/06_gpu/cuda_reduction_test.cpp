@@ -14,7 +14,7 @@ using test_support::run;
 constexpr int skipped = 77;
 
 const std::string ways[] = {"the processor, in a chain", "an atomic addition per thread",
-                            "a tree; the last to finish adds up", "a tree; the last to start adds up",
+                            "a tree; last block to end adds up", "a tree; last block to start adds up",
                             "cub::DeviceReduce"};
 
 /// Runs the program at each length, with so many warps per block, and compares what it prints.

@@ -131,6 +131,13 @@ TEST(cuda_vectorize, a_chunk_is_no_larger_than_the_arrays) {
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
+TEST(cuda_vectorize, target_gpu_leaves_the_work_to_the_device) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto result = cuda_test::run_without_device("cuda_vectorize", {"--count", "1000", "--terms", "3"}).result;
+  // No kernel is run, so all results of Target::gpu and of Thrust are wrong, and those of Target::cpu are right.
+  EXPECT_TRUE(result.has_line("FAIL  results with other bits than the loop's: 4000, expected 0")) << result.text();
+}
+
 TEST(cuda_vectorize, is_clean_under_compute_sanitizer) {
   const std::vector<std::vector<std::string>> sizes = {{"--count", "1001", "--chunk", "301", "--terms", "3"},
                                                        {"--count", "1024", "--chunk", "256", "--terms", "3"}};

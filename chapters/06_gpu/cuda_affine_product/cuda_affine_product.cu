@@ -89,6 +89,9 @@ int main(int argc, char** argv) {
   options.add("count", count, "elements of each array", 1, 400'000'000);
   options.parse(argc, argv);
 
+  cookbook::Checks checks;
+  checks.equal("the formula of 1 and 1", affine_product(1, 1), 1500);
+
   std::vector<float> a = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count), expected, result(count);
   double processor = 1e9;
   for (int run = 0; run < 3; ++run) {
@@ -98,8 +101,6 @@ int main(int argc, char** argv) {
     processor = std::min(processor, watch.seconds() * 1e3);
   }
   cookbook::println("{:<38}{:10.3f} ms", "one thread of the processor", processor);
-  cookbook::Checks checks;
-  checks.equal("the formula of 1 and 1", affine_product(1, 1), 1500);
   if (!gpu::device_found()) return gpu::without_device(checks);
 
   const Steps pageable = call(start_change, a, b, result);

@@ -47,10 +47,8 @@ __global__ void evaluate(Operand expression, float* result, std::size_t count) {
 class Array {
  public:
   inline static int kernels = 0;  ///< started so far by all arrays
-  inline static int copies = 0;   ///< made so far between host and device
 
   explicit Array(const std::vector<float>& host) : Array(host.size()) {
-    ++copies;
     CUDA_CHECK(cudaMemcpy(memory_.data(), host.data(), size_ * sizeof(float), cudaMemcpyHostToDevice));
   }
 
@@ -80,7 +78,6 @@ class Array {
 
   /// Copies the elements to the host.
   std::vector<float> get() const {
-    ++copies;
     std::vector<float> host(size_);
     if (size_ == 0) return host;
     CUDA_CHECK(cudaMemcpy(host.data(), memory_.data(), size_ * sizeof(float), cudaMemcpyDeviceToHost));

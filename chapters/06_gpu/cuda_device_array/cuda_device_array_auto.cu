@@ -13,7 +13,7 @@ int main() {
   if (!gpu::device_found()) return gpu::skipped;
   Array a(std::vector<float>{1});
 
-  const auto doubled = 2 * a;  // wrong: make it an Array, and take its numbers by doubled.get()
+  const auto doubled = 2 * a;  // wrong: an expression, not its result
   a = 100 * a;
   const Array result = doubled;
 

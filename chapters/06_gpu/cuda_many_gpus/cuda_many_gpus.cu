@@ -20,20 +20,20 @@ namespace {
 
 /// The naive form: worker 0 receives all arrays and adds them up, and then each of the others receives the sum.
 void all_reduce_by_the_first(Workers& workers) {
-  Worker& first = workers[0];
-  const std::size_t count = first.data.size();
-  use_device(first.device);
+  Worker& root = workers[0];
+  const std::size_t count = root.data.size();
+  use_device(root.device);
   for (std::size_t i = 1; i < workers.size(); ++i) {
-    receive(first, first.received.data(), workers[i], 0, count);
-    add<<<static_cast<unsigned>((count + 255) / 256), 256, 0, first.stream>>>(first.data.data(), first.received.data(),
-                                                                              count);
+    receive(root, root.received.data(), workers[i], 0, count);
+    add<<<static_cast<unsigned>((count + 255) / 256), 256, 0, root.stream>>>(root.data.data(), root.received.data(),
+                                                                             count);
     CUDA_CHECK(cudaGetLastError());
   }
-  CUDA_CHECK(cudaEventRecord(first.step_done[0], first.stream));
+  CUDA_CHECK(cudaEventRecord(root.step_done[0], root.stream));
   for (std::size_t i = 1; i < workers.size(); ++i) {
     use_device(workers[i].device);
-    CUDA_CHECK(cudaStreamWaitEvent(workers[i].stream, first.step_done[0]));
-    receive(workers[i], workers[i].data.data(), first, 0, count);
+    CUDA_CHECK(cudaStreamWaitEvent(workers[i].stream, root.step_done[0]));
+    receive(workers[i], workers[i].data.data(), root, 0, count);
   }
 }
 
@@ -98,6 +98,6 @@ int main(int argc, char** argv) {
   run("along the ring:", ring_all_reduce, along_ring);
 
   cookbook::Checks checks;
-  checks.equal("times that a worker has the sums, bit by bit", right, 2 * worker_count);
+  checks.equal("workers with the right sums, both ways counted", right, 2 * worker_count);
   return checks.exit_code();
 }

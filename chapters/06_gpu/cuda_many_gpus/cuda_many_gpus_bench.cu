@@ -20,13 +20,6 @@
 
 namespace {
 
-__global__ void halve(const float4* in, float4* out, std::size_t fours) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= fours) return;
-  const float4 x = __ldcg(in + i);
-  __stcs(out + i, make_float4(x.x / 2, x.y / 2, x.z / 2, x.w / 2));
-}
-
 /// Adds what stands in the neighbour's memory, without a copy in between: several loads of 16 bytes are under way
 /// before the first is used, since they take long.
 __global__ void add_from_neighbour(float4* sum, const float4* other, std::size_t fours) {
@@ -178,31 +171,6 @@ int main(int argc, char** argv) {
   figures.percent_of("copies from the neighbour alone", "copies");
   if (devices > 1) figures.speedup_over("NCCL");
   figures.print(checks);
-
-  // A job that the memory limits, on one device, on two and so on: the same work in all, ten times.
-  const auto job = [&](int used) {
-    const double moved = 10 * 2.0 * static_cast<double>(count) * sizeof(float);
-    return timed(used == 1 ? "1 device" : fmt::format("{} devices", used), moved, [used](Workers& all) {
-      for (int i = 0; i < used; ++i) {
-        const std::size_t fours = all[i].data.size() / 4 / used;
-        if (fours == 0) continue;
-        use_device(all[i].device);
-        for (int pass = 0; pass < 10; ++pass) {
-          halve<<<static_cast<unsigned>((fours + 767) / 768), 768, 0, all[i].stream>>>(
-              reinterpret_cast<const float4*>(all[i].data.data()), reinterpret_cast<float4*>(all[i].received.data()),
-              fours);
-          CUDA_CHECK(cudaGetLastError());
-        }
-      }
-    });
-  };
-  cookbook::Figures scaling(fmt::format("{} floats halved, ten times", count), cookbook::rate("GB/s", 1e9),
-                            gpu::device());
-  std::vector<cookbook::Benchmark> jobs;
-  for (int used = 1; used <= devices; used *= 2) jobs.push_back(job(used));
-  scaling.measure(jobs, rounds);
-  scaling.speedup_over("1 device");
-  scaling.print(checks);
 
   for (int i = 0; devices > 1 && i < devices; ++i) NCCL_CHECK(ncclCommDestroy(communicators[i]));
   return checks.exit_code();

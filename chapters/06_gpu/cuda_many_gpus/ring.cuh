@@ -12,7 +12,7 @@ inline int use_device(int device) {
   return device;
 }
 
-/// An array on a device, and a stream for the work on it.
+/// An array on a device with room for one that it receives, and a stream for the work on them.
 struct Worker {
   /// Chooses the device first, since the arrays are allocated on the current one.
   Worker(int on_device, std::size_t count) : device(use_device(on_device)), data(count), received(count) {
@@ -75,7 +75,8 @@ __global__ void add(float* sum, const float* other, std::size_t count) {
 /// Queues what makes every worker's `data` the sum of all of them; synchronize() waits for it. The data must be ready.
 /// In each of 2 * (n - 1) steps every worker gets one of n chunks from its left neighbour. In the first half it adds
 /// the chunk to its own, and then it has the whole sum of one chunk. In the second half what it gets is a whole sum,
-/// and it keeps it.
+/// and it keeps it. That overwrites a chunk which the right neighbour read n - 1 steps before; in so many steps the
+/// waits have gone around the ring, so no further event is needed.
 inline void ring_all_reduce(Workers& workers) {
   const int n = static_cast<int>(workers.size());
   for (int step = 0; step < 2 * (n - 1); ++step) {

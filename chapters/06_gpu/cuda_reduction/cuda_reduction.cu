@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   std::vector<float> numbers = gpu::random_numbers(4, count);
   for (float& number : numbers) number = (number + 1) / 2;  // at least 0 and below 1
   const double exact = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-  cookbook::println("{:<36}{:>13}{:>12}  different sums, one of them", "", "all", "2^20");
+  cookbook::println("{:<36}{:>13}{:>12}  different sums, the largest", "", "all", "2^20");
 
   const auto chain = [&](int many) { return std::accumulate(numbers.begin(), numbers.begin() + many, 0.0F); };
   const cookbook::Stopwatch all;
@@ -105,10 +105,10 @@ int main(int argc, char** argv) {
   });
   Reduction<float, Sum> tree(Sum{}, 0, warps);
   const std::set<float> of_tree =
-      run("a tree; the last to finish adds up", values, tree.result(),
+      run("a tree; last block to end adds up", values, tree.result(),
           [&](const float* first, int many, cudaStream_t stream) { tree.start(first, many, stream); });
   FastSum fast;
-  run("a tree; the last to start adds up", values, fast.result(),
+  run("a tree; last block to start adds up", values, fast.result(),
       [&](const float* first, int many, cudaStream_t stream) { fast.start(first, many, stream); });
   std::size_t bytes = 0;
   CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, values.data(), sum.data(), count));
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   cookbook::println("exact: {:.0f}", exact);
   cookbook::Checks checks;
   checks.equal("different sums of the tree in 20 runs", of_tree.size(), 1U);
-  checks.that("the tree's sum is exact but for 1 in a million", std::abs(*of_tree.begin() - exact) <= 1e-6 * exact);
+  checks.that("the tree's sum is right to 1 in a million", std::abs(*of_tree.begin() - exact) <= 1e-6 * exact);
 
   // Any operation will do whose values may be combined in any order.
   std::vector<long long> integers(10'000);

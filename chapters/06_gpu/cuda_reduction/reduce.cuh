@@ -7,7 +7,8 @@
 
 constexpr unsigned whole_warp = 0xFFFFFFFF;  ///< a mask with one bit for each of the 32 threads of a warp
 
-/// Lane 0, the first thread of the warp, returns the result of the 32 values.
+/// Lane 0, the first thread of the warp, returns the result of the 32 values. What the others return does not count: a
+/// thread without another at that distance gets its own value back.
 template <typename Value, typename Operation>
 __device__ Value reduce_warp(Value value, Operation operation) {
   for (int distance = 16; distance > 0; distance /= 2) {
