@@ -172,10 +172,14 @@ TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothin
     // What is abandoned keeps a connection and a buffer.
     EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [0, 2, 0, 0, 0]")) << result.text();
     // A is the longest and the first, and yet C ends first.
-    EXPECT_EQ(result.captures("^      (.*)$"),
-              (std::vector<std::string>{"C is done", "gave back buffer C", "gave back connection C", "B is done",
-                                        "gave back buffer B", "gave back connection B", "gave back buffer A",
-                                        "gave back connection A"}));
+    EXPECT_TRUE(
+        result.has_line("abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
+                        "back connection A"))
+        << result.text();
+    EXPECT_TRUE(
+        result.has_line("cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
+                        "goes on"))
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << result.text();
   }

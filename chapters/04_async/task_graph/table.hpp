@@ -29,7 +29,7 @@ class Table {
   int block_columns(int size) const { return (static_cast<int>(across_.size()) + size - 1) / size; }
 
   /// Fills a block. The block above and the one to the left have to be full. (It is not inlined, so that all forms run
-  /// the same machine code: inlined, this loop takes half as long again in one form as in another.)
+  /// the same machine code.)
   [[gnu::noinline]] void fill_block(int block_row, int block_column, int size) {
     const int bottom = std::min((block_row + 1) * size, static_cast<int>(down_.size()));
     const int right = std::min((block_column + 1) * size, static_cast<int>(across_.size()));

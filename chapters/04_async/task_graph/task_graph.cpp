@@ -36,7 +36,8 @@ void fill_in_order(Table& table, int size) {
   }
 }
 
-/// Naive: the blocks of a diagonal at the same time, and no block of the next one before all of them are full.
+/// The simplest parallel form: the blocks of a diagonal at the same time, and no block of the next one before all of
+/// them are full.
 void fill_by_diagonals(Table& table, int size) {
   const int rows = table.block_rows(size), columns = table.block_columns(size);
   for (int diagonal = 0; diagonal < rows + columns - 1; ++diagonal) {
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
     }
     cookbook::println("{}", line);
   };
-  cookbook::println("rows and columns per block  {:>12}{:>12}{:>12}", sizes[0], sizes[1], sizes[2]);
+  cookbook::println("cells along a block's side  {:>12}{:>12}{:>12}", sizes[0], sizes[1], sizes[2]);
   row("one thread, blocks in order", fill_in_order);
   row("one diagonal after another", fill_by_diagonals);
   row("graph", fill_by_graph);

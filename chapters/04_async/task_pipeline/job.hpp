@@ -19,7 +19,8 @@ class Job {
  public:
   explicit Job(int texts) : texts_(texts) {}
 
-  /// Returns false if there is no more text. One call at a time: a text begins where the last one ended.
+  /// Makes up a text, which stands for reading one; returns false if there is no more. One call at a time: a text
+  /// begins where the last one ended.
   bool read(Text& text) {
     if (read_ == texts_) return false;
     max_in_flight = std::max(max_in_flight, ++in_flight);
@@ -28,7 +29,7 @@ class Job {
     return true;
   }
 
-  /// Counts the pairs of letters that are not in the order of the alphabet. Any number of calls at a time: each one
+  /// Counts the pairs of letters of which the first is later in the alphabet. Any number of calls at a time: each one
   /// works on its own text.
   static void count(Text& text) {
     for (std::size_t i = 0; i < text.letters.size(); ++i) {

@@ -3,21 +3,18 @@
 // Texts go through three stages: they are read in order, their letters are counted by several threads at the same time,
 // and they are written in order. Reading is faster than counting, so without a limit the texts pile up in memory. With
 // eight tokens no more than eight are in flight: a text needs a token to be read, and gives it back when it has been
-// written. The program does this by a flow graph of oneTBB, by its ready-made pipeline, and by hand with threads, and
-// prints the times and how many texts were in flight.
+// written. The program does this by oneTBB's ready-made pipeline and by a flow graph, and prints the times and how many
+// texts were in flight.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/task_pipeline/task_pipeline.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o task_pipeline
-// Run:     task_pipeline [--texts N] [--tokens N] [--threads N]
+// Run:     task_pipeline [--texts N] [--tokens N]
 
 #include <tbb/flow_graph.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -54,11 +51,11 @@ void without_limit(Job& job) {
   graph.wait_for_all();
 }
 
-/// The graph is a ring. What goes round in it are pointers to places for texts; these are the tokens.
+/// The graph is a ring. What goes round in it are pointers to texts, which are used again and again: the tokens.
 void by_flow_graph(Job& job, int tokens) {
   flow::graph graph;
   flow::multifunction_node<Text*, std::tuple<Text*>> read(graph, flow::serial, [&](Text* text, auto& outputs) {
-    if (job.read(*text)) std::get<0>(outputs).try_put(text);  // else the token stays here, and the ring comes to rest
+    if (job.read(*text)) std::get<0>(outputs).try_put(text);  // else nothing is sent on, and the ring comes to rest
   });
   flow::function_node<Text*, Text*> count(graph, flow::unlimited, [](Text* text) {
     Job::count(*text);
@@ -95,36 +92,13 @@ void by_parallel_pipeline(Job& job, int tokens) {
                                      tbb::make_filter<Text, void>(tbb::filter_mode::serial_in_order, write));
 }
 
-/// Each thread carries one text after another through all three stages.
-void by_hand(Job& job, int tokens, int threads) {
-  std::mutex mutex;  // for reading and writing
-  std::condition_variable written;
-  const auto carry = [&] {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      written.wait(lock, [&] { return job.in_flight < tokens; });
-      Text text;
-      if (!job.read(text)) return;
-      lock.unlock();
-      Job::count(text);
-      lock.lock();
-      written.wait(lock, [&] { return std::ssize(job.written) == text.number; });  // until it is this text's turn
-      job.write(text);
-      written.notify_all();
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(carry);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  int texts = 400, tokens = 8, threads = 4;
+  int texts = 400, tokens = 8;
   cookbook::Options options("A pipeline of three stages with a limit for what is in flight");
   options.add("texts", texts, "texts that go through the pipeline", 1, 100'000);
   options.add("tokens", tokens, "texts that may be in flight at the same time", 1, 1'000);
-  options.add("threads", threads, "threads of the form by hand", 1, 64);
   options.parse(argc, argv);
 
   std::vector<int> expected;  // the results, in the order of reading
@@ -151,8 +125,6 @@ int main(int argc, char** argv) {
       fmt::format("graph, {} tokens", tokens), [&](Job& job) { by_flow_graph(job, tokens); }, tokens);
   row(
       "parallel_pipeline", [&](Job& job) { by_parallel_pipeline(job, tokens); }, tokens);
-  row(
-      fmt::format("by hand, {} threads", threads), [&](Job& job) { by_hand(job, tokens, threads); }, tokens);
 
   cookbook::Checks checks;
   checks.equal("runs whose results are not in the order of reading", wrong, 0);

@@ -17,7 +17,7 @@ struct World {
   boost::fibers::mutex mutex;
   boost::fibers::condition_variable changed;
   long now = 0;    ///< in ticks
-  long steps = 0;  ///< that processes have made
+  long steps = 0;  ///< that processes have made, so that run_until sees whether something has happened
 
   /// To be called, with the mutex locked, whenever something has happened for which others may wait.
   void step() {

@@ -50,8 +50,10 @@ class Elementwise {
     };
     (pass(arguments), ...);
     CL_CHECK(kernel_.setArg(0, count));
+    // A multiple of 64, since in OpenCL 1.2 the size of a work-group has to divide it. The surplus items do nothing.
+    const cl::NDRange items((count + 63) / 64 * 64);
     cl::Event event;
-    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count), cl::NullRange, nullptr, &event));
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, items, cl::NullRange, nullptr, &event));
     return event;
   }
 
