@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <mutex>
+
 namespace {
 
 void (*after_unlock)() = nullptr;  // called by a process right after it has unlocked
