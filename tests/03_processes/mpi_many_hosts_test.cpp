@@ -107,6 +107,18 @@ TEST(mpi_many_hosts, open_mpi_sends_through_memory_within_a_host_and_by_tcp_betw
   EXPECT_TRUE(result.lines_with("^\\[node1.*Using vader btl for send to .* on node node[23]").empty());
 }
 
+TEST(mpi_many_hosts, without_tcp_only_the_messages_to_other_hosts_fail) {
+  if (run("/bin/sh", {"-c", "mpirun --version | grep -q 'Open MPI'"}).exit_code != 0) GTEST_SKIP() << "no Open MPI";
+  const auto result = with_hosts(
+      "$hosts sh -c 'export OMPI_MCA_btl=self,vader; mpirun --quiet --host node1:2 -n 2 $bin/mpi_many_hosts && "
+      "exec mpirun --quiet -n 6 $bin/mpi_many_hosts' 2>&1");
+  SKIP_WITHOUT_HOSTS(result);
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  EXPECT_TRUE(result.has_line("ok    ranks that know the host of the rank before: 2")) << result.text();
+  EXPECT_FALSE(result.lines_with("^mpi_many_hosts: rank [135]: MPI_Sendrecv: ").empty()) << result.text();
+  EXPECT_TRUE(result.lines_with("^mpi_many_hosts: rank [024]: MPI_Sendrecv: ").empty()) << result.text();
+}
+
 TEST(mpi_many_hosts, the_pitfall_works_on_one_host_and_fails_on_three) {
   const auto result = with_hosts(
       "$hosts sh -c 'mpirun --quiet --host node1:2 -n 2 $bin/mpi_many_hosts_one_memory && "

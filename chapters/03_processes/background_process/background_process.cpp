@@ -1,8 +1,8 @@
 // Background processes
 //
-// What becomes of a child when the main program ends? A main program that only starts a child is run in a process of
-// its own, six times: the child is made by plain fork, as a daemon, or as a child that main waits for; and main either
-// comes to its end, or is killed. The program prints what it sees of each child after the end of main.
+// What becomes of a child when the main program ends? Four main programs are run in a process of their own, twice each:
+// main either comes to its end, or is killed. A child by plain fork asks the kernel for nothing, the others ask it to
+// end them when main ends. The program prints what it sees of each child after the end of main.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/background_process/background_process.cpp common/cookbook/*.cpp -lfmt -o background_process
 // Run:     background_process [--delay-ms N]
@@ -29,22 +29,39 @@ namespace {
 using std::chrono::milliseconds;
 using Work = std::function<void()>;
 
-// Three main programs. Each starts a child that does `work`, does something itself, and comes to its end. They return
-// the exit code of the child, if they wait for it.
+/// Starts a child that does not ask the kernel to end it.
+pid_t plain_fork(const Work& work) {
+  const pid_t child = check(fork(), "fork");
+  if (child != 0) return child;
+  work();
+  _exit(0);
+}
 
-/// The naive one: it takes no care of its child.
+// Four main programs. Each starts a child that does `work`, does something itself, and comes to its end. They return
+// the exit code of the child, if they wait for it. `child` lies in shared memory.
+
+/// The naive one.
 std::optional<int> main_with_plain_fork(const Work& work, pid_t& child, const Work& do_something) {
-  const pid_t id = check(fork(), "fork");
-  if (id == 0) {
-    work();
-    _exit(0);
-  }
-  child = id;
+  child = plain_fork(work);
   do_something();
   return {};
 }
 
-/// Its child is a daemon: main ends it before it ends itself.
+/// It waits for its child.
+std::optional<int> main_that_waits(const Work& work, pid_t& child, const Work& do_something) {
+  child = plain_fork(work);
+  do_something();
+  return cookbook::exit_code_of(child);
+}
+
+/// It waits, and its child has asked for SIGKILL at the end of main.
+std::optional<int> main_with_start_child(const Work& work, pid_t& child, const Work& do_something) {
+  child = cookbook::start_child(work);
+  do_something();
+  return cookbook::exit_code_of(child);
+}
+
+/// Its child is a daemon, which has asked for SIGTERM: main ends it before it ends itself.
 std::optional<int> main_with_a_daemon(const Work& work, pid_t& child, const Work& do_something) {
   child = start_daemon(work);
   do_something();
@@ -52,14 +69,7 @@ std::optional<int> main_with_a_daemon(const Work& work, pid_t& child, const Work
   return cookbook::exit_code_of(child);
 }
 
-/// Its child has something to finish: main waits for it.
-std::optional<int> main_that_waits(const Work& work, pid_t& child, const Work& do_something) {
-  child = cookbook::start_child(work);
-  do_something();
-  return cookbook::exit_code_of(child);
-}
-
-constexpr int works_on = 1;  // in place of an exit code
+constexpr int works_on = 256;  // in place of an exit code, which is less
 
 using Main = decltype(main_that_waits);
 
@@ -99,11 +109,11 @@ std::vector<int> print_row(const char* name, Main& main_program, milliseconds wo
     // Where main is killed, the work takes long enough for that.
     const auto code = child_after(main_program, killed, killed ? std::chrono::seconds(3) : work_time, limit);
     fates.push_back(!code        ? "works on"
-                    : *code == 0 ? "finishes, exit code 0"
+                    : *code >= 0 ? fmt::format("finishes, exit code {}", *code)
                                  : fmt::format("is ended by signal {}", -*code));
     codes.push_back(code.value_or(works_on));
   }
-  cookbook::println("{:<20}{:<28}{}", name, fates[0], fates[1]);
+  cookbook::println("{:<27}{:<28}{}", name, fates[0], fates[1]);
   return codes;
 }
 
@@ -119,14 +129,19 @@ int main(int argc, char** argv) {
   // asked for it, as this one does, so that it can see how the child ends.
   check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
   constexpr std::chrono::minutes a_long_time(1);
-  cookbook::println("the child of ...    when main comes to its end  when main is killed");
-  const auto plain = print_row("plain fork", main_with_plain_fork, std::chrono::seconds(3), milliseconds(100));
-  const auto daemon = print_row("start_daemon", main_with_a_daemon, a_long_time, std::chrono::seconds(30));
-  const auto waited = print_row("a main that waits", main_that_waits, milliseconds(delay_ms), std::chrono::seconds(30));
+  constexpr milliseconds soon(100);
+  constexpr std::chrono::seconds in_time(30);
+  const milliseconds delay(delay_ms);
+  cookbook::println("the child of ...           when main comes to its end  when main is killed");
+  const auto plain = print_row("plain fork", main_with_plain_fork, std::chrono::seconds(3), soon);
+  const auto waited = print_row("plain fork, main waits", main_that_waits, delay, soon);
+  const auto asked = print_row("start_child, main waits", main_with_start_child, delay, in_time);
+  const auto daemon = print_row("start_daemon", main_with_a_daemon, a_long_time, in_time);
 
   cookbook::Checks checks;
-  checks.equal("children of plain fork that are left behind", std::count(plain.begin(), plain.end(), works_on), 2);
+  checks.equal("children of plain fork that are left behind, of 4",
+               std::ranges::count(plain, works_on) + std::ranges::count(waited, works_on), 3);
+  checks.equal("exit codes of the children that have asked for SIGKILL", asked, {0, -SIGKILL});
   checks.equal("exit codes of the daemons", daemon, {-SIGTERM, -SIGTERM});
-  checks.equal("exit codes where main waits", waited, {0, -SIGKILL});
   return checks.exit_code();
 }

@@ -5,11 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <stdexcept>
 
 #include "cookbook/posix.hpp"
-
-inline bool is_daemon = false;  // each process has a variable of its own
 
 inline sigset_t only_sigterm() {
   sigset_t set;
@@ -29,14 +26,12 @@ inline void end_with_parent(pid_t parent) {
   if (getppid() != parent) raise(SIGTERM);  // the parent had ended before the request, which came too late
 }
 
-/// Starts a child that calls `work`, and that ends with this process at the latest. Returns its process id. Throws
-/// std::logic_error in a daemon: a daemon must not have daemons of its own.
+/// Starts a child that calls `work`, and that ends with this process at the latest. Returns its process id.
 template <typename Work>
 pid_t start_daemon(Work work) {
-  if (is_daemon) throw std::logic_error("a daemon must not have daemons");
   const pid_t parent = getpid();
-  // A SIGTERM that comes to the child at once waits for end_with_parent(): a copy of this process's handler, or that it
-  // is ignored, would lose it.
+  // A SIGTERM that comes to the child at once waits for end_with_parent(), or a copy of this process's handler would
+  // catch it.
   sigset_t before;
   const sigset_t sigterm = only_sigterm();
   check_error(pthread_sigmask(SIG_BLOCK, &sigterm, &before), "pthread_sigmask");
@@ -47,7 +42,6 @@ pid_t start_daemon(Work work) {
   }
 
   end_with_parent(parent);
-  is_daemon = true;
   [&]() noexcept { work(); }();  // an exception must not reach the parent's code, which was copied as well
   _exit(0);
 }

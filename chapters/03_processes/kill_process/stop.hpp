@@ -29,6 +29,7 @@ inline bool is_alive(pid_t child) {
 inline bool ends_within(int process_fd, std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   for (;;) {
+    // Rounded up, since poll would return before the deadline otherwise.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd ended = {process_fd, POLLIN, 0};  // becomes readable when the process ends
     const int ready = poll(&ended, 1, static_cast<int>(std::max<long>(left.count(), 0)));

@@ -1,8 +1,8 @@
 // Ranks on many hosts
 //
 // Each rank says on which host it runs, and sends the host's name to the next rank. Nothing in this program depends on
-// where the ranks are: mpirun starts them on the hosts that a file names, and MPI sends each message through memory or
-// over the network. Only ranks of the same host can share memory, and the program asks MPI which ones these are.
+// where the ranks are: mpirun starts them on the hosts that a file names. Only ranks of the same host can share memory,
+// and the program asks MPI which ones these are.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_many_hosts/mpi_many_hosts.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts
 // Run:     mpirun --hostfile HOSTS mpi_many_hosts; HOSTS is a file with a line "NAME slots=RANKS" per host
@@ -43,8 +43,8 @@ int main(int argc, char** argv) {
   const long groups = mpi::sum_over_ranks(rank_on_host == 0);
   cookbook::Checks checks;
   if (rank == 0) {
-    int right = 0, next_one = 0;
-    for (const std::string& name : hosts) right += told[++next_one % ranks] == name;
+    int right = 0;
+    for (int i = 0; i < ranks; ++i) right += told[(i + 1) % ranks] == hosts[i];
     checks.equal("ranks that know the host of the rank before", right, ranks);
     checks.equal("groups of ranks that can share memory, one per host", groups,
                  static_cast<long>(std::set(hosts.begin(), hosts.end()).size()));

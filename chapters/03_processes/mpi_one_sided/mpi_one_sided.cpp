@@ -21,8 +21,7 @@
 
 namespace {
 
-/// What the integers of each rank's window are for. There are four, since MPICH 4.0.2 puts numbers into the window of a
-/// wrong rank if the size of a window is no multiple of 16 bytes.
+/// What the integers of each rank's window are for.
 enum Place { inbox, sum, counter, places = 4 };
 
 /// Stands for a task: the higher its number, the longer it takes.
@@ -34,7 +33,7 @@ struct Done {
   double seconds = 0;
 };
 
-/// The naive form: each rank has a block of tasks that lie side by side.
+/// Each rank has a block of tasks that lie side by side.
 Done work_on_block(int tasks, int rank, int ranks) {
   Done done{std::vector<int>(tasks)};
   const cookbook::Stopwatch watch;
@@ -89,7 +88,7 @@ bool store_directly() {
   MPI_CHECK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, machine, &mine, &window));
   MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
   MPI_CHECK(MPI_Win_shared_query(window, (rank + 1) % ranks, &bytes, &unit, &theirs));
-  // MPI_Win_sync has to be in an epoch.
+  // In MPI 3, MPI_Win_sync has to be in an epoch of a lock.
   MPI_CHECK(MPI_Win_lock_all(0, window));
   *theirs = 100 + rank;             // a store like any other
   MPI_CHECK(MPI_Win_sync(window));  // this store is complete
@@ -116,6 +115,8 @@ int main(int argc, char** argv) {
 
   int* mine;
   MPI_Win window;
+  // Four places, since MPICH 4.0.2 puts numbers into the window of a wrong rank if a window's size is no multiple of 16
+  // bytes.
   MPI_CHECK(MPI_Win_allocate(places * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
   MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));  // errors are returned by the calls, for MPI_CHECK
   std::fill_n(mine, int(places), 0);

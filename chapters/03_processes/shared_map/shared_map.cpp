@@ -1,21 +1,22 @@
 // Map in shared memory
 //
 // Ten worker processes write key i and value 2i into one map. The map lies in memory that all of them share, so an
-// operation costs a lock instead of a message. But what do the others find when a process does not come to the end of
-// what it does with the map? Workers end in five ways while they have the lock, and after each another process reads.
+// operation costs a lock and no message. All of them add to one value at the same time. Then five workers use the map,
+// one after the other; three of them do not come to the end of what they do, and after each the parent reads the value.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/shared_map/shared_map.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_map
 // Run:     shared_map [--workers N] [--changes N]
 
+#include <atomic>
 #include <csignal>
 #include <exception>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
@@ -75,16 +76,17 @@ int main(int argc, char** argv) {
   for (long i = 0; i < workers; ++i) expected[i] = 2 * i;
   cookbook::println("Results: {}", results);
 
-  const cookbook::Stopwatch watch;
+  const Shared<std::atomic<int>> ready(0);
   run_workers(workers, [&](int) {
+    ++*ready;
+    while (*ready < workers) std::this_thread::yield();  // so that all change the value at the same time
     for (int i = 0; i < changes; ++i) map->change(counter, [](long& value) { ++value; });
   });
-  const double us = watch.seconds() / workers / changes * 1e6;
   const long counted = map->get(counter);
-  cookbook::println("{} changes of one value: {} arrive, {:.2f} us each", workers * changes, counted, us);
+  cookbook::println("{} workers add 1 to one value, {} times each: {}", workers, changes, counted);
 
   map->set(counter, 10);
-  cookbook::println("a worker with the lock             ends by     the next one reads");
+  cookbook::println("what a worker does                 ends by     the next one reads");
   std::vector<std::string> values;
   values.push_back(value_after("adds 1", *map, [&] { map->change(counter, [](long& value) { ++value; }); }));
   values.push_back(value_after("adds 1, and throws", *map, [&] {

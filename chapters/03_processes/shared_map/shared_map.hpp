@@ -22,13 +22,12 @@
 
 /// A map that lives, nodes and all, in its own 64 KiB; to be made as Shared<SharedMap>.
 ///
-/// A process that is killed while it reads harms nobody. After one that is killed within a change, every call throws
-/// std::runtime_error, since the map may be half changed.
+/// After a process that ends while it reads, the map is used as before. After one that ends within a change, every call
+/// throws std::runtime_error, since the map may be half changed.
 class SharedMap {
  public:
   SharedMap() {
     boost::interprocess::managed_external_buffer heap(boost::interprocess::create_only, memory_, sizeof memory_);
-    // `heap` is only a handle: what it makes stays in memory_ when the handle is gone.
     values_ = heap.construct<Map>("values")(heap.get_segment_manager());
     init_robust(mutex_);
   }
@@ -39,7 +38,7 @@ class SharedMap {
   template <typename Work>
   void change(long key, Work work) {
     const std::scoped_lock lock(*this);
-    changing_.exchange(true);  // an atomic exchange: no part of the change is moved before it
+    changing_.exchange(true);  // no store, since the compiler may move what follows to before a store
     const auto [place, is_new] = values_->try_emplace(key, 0);
     const long before = place->second;
     try {
@@ -83,7 +82,7 @@ class SharedMap {
     check_error(error, "pthread_mutex_lock");
   }
   void unlock() {
-    changing_ = false;
+    changing_ = false;  // before the next process can get the lock, and make a note of its own
     check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock");
   }
 
