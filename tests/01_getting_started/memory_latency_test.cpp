@@ -13,6 +13,23 @@
 
 namespace {
 
+std::vector<const Line*> starts;  // of the walks that the program has measured
+
+const Line* noted_walk(const Line* line, long steps) {
+  starts.push_back(line);
+  return walk(line, steps);
+}
+
+}  // namespace
+
+#define main main_of_the_program  // to call its functions
+#define walk noted_walk
+#include "01_getting_started/memory_latency/memory_latency.cpp"
+#undef walk
+#undef main
+
+namespace {
+
 using test_support::run;
 
 const std::vector<std::size_t> lengths = {1, 2, 3, 64, 1000};
@@ -29,6 +46,16 @@ TEST(memory_latency, a_ring_passes_every_line_once) {
       EXPECT_EQ(walk(lines.data(), static_cast<long>(length)), lines.data());
     }
   }
+}
+
+// Else all walks but the first would find their lines in a cache, however long the ring is.
+TEST(memory_latency, each_walk_goes_on_where_the_last_one_has_ended) {
+  std::vector<Line> lines(100'003);
+  join_at_random(lines);
+  starts.clear();
+  nanoseconds_per_step(lines.data());
+  ASSERT_EQ(starts.size(), 5U);
+  for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_EQ(starts[i], walk(starts[i - 1], 20'000));
 }
 
 TEST(memory_latency, the_order_is_that_of_memory_or_random) {

@@ -134,8 +134,8 @@ TEST(sequence_lock, no_lock_lets_a_mixed_reading_through) {
     for (const char* pause : {"0", "1000"}) {
       const auto result = run("sequence_lock", {"--readers", readers, "--milliseconds", "20", "--pause", pause});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("ok    mixed readings with a lock: 0")) << result.text();
-      for (const std::string name : {"std::mutex", "std::shared_mutex", "SequenceLock"}) {
+      EXPECT_TRUE(result.has_line("ok    mixed readings with protection: 0")) << result.text();
+      for (const std::string name : {"std::mutex", "SequenceLock"}) {
         EXPECT_EQ(result.captures("^" + name + " .* ([0-9.]+) %$"), std::vector<std::string>{"0.00000"})
             << result.text();
       }
@@ -148,10 +148,29 @@ TEST(sequence_lock, no_lock_lets_a_mixed_reading_through) {
 TEST(sequence_lock, the_changes_take_no_longer_than_the_run) {
   const auto result = run("sequence_lock", {"--milliseconds", "1", "--pause", "100000000"});
   const auto one_change = result.captures("^.+ ns +(\\d+) ns +[0-9.]+ %$");
-  ASSERT_EQ(one_change.size(), 4U) << result.text();
+  ASSERT_EQ(one_change.size(), 3U) << result.text();
   double seconds = 0;  // a row has one change, since the pause is longer than the row
   for (const std::string& nanoseconds : one_change) seconds += 1e-9 * std::stod(nanoseconds);
   EXPECT_LT(seconds, result.seconds) << result.text();
+}
+
+/// Numbers that take a tenth of a millisecond to read.
+struct Slow {
+  void write(const Three&) {}
+  Three read() {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return {0, 0, 0};
+  }
+};
+
+TEST(sequence_lock, the_time_of_a_reading_is_the_time_that_the_readings_took) {
+  testing::internal::CaptureStdout();
+  const cookbook::Stopwatch watch;
+  measure<Slow>("slow", 1, 1, 0);  // a reader looks at the clock after 100 readings, which take longer than this
+  const double seconds = watch.seconds();
+  const double per_reading = 1e-9 * std::stod(testing::internal::GetCapturedStdout().substr(sizeof "slow"));
+  EXPECT_GE(per_reading, 100e-6);
+  EXPECT_LE(100 * per_reading, seconds);
 }
 
 /// While nobody writes, a reading has all three numbers of the last change, whatever protects them.
@@ -168,7 +187,6 @@ void expect_what_was_written_last() {
 TEST(sequence_lock, a_reading_has_all_numbers_of_the_last_change) {
   expect_what_was_written_last<Unprotected>();
   expect_what_was_written_last<ByMutex>();
-  expect_what_was_written_last<BySharedMutex>();
   expect_what_was_written_last<SequenceLock<3>>();
 }
 
@@ -261,7 +279,7 @@ TEST(sequence_lock_class, a_reader_that_has_to_read_again_gives_its_core_away_be
 }
 
 #ifndef __SANITIZE_THREAD__
-TEST(sequence_lock_timing, readings_are_cheaper_than_with_either_mutex) {
+TEST(sequence_lock_timing, readings_are_cheaper_than_with_a_mutex) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
   std::string last;
   for (int attempt = 0; attempt < 10; ++attempt) {  // one run may be disturbed by other programs
@@ -271,7 +289,7 @@ TEST(sequence_lock_timing, readings_are_cheaper_than_with_either_mutex) {
       return found.size() == 1 ? std::stod(found[0]) : -1;
     };
     const double by_sequence = time("SequenceLock");
-    if (by_sequence > 0 && time("std::mutex") > 2 * by_sequence && time("std::shared_mutex") > 2 * by_sequence) return;
+    if (by_sequence > 0 && time("std::mutex") > 2 * by_sequence) return;
     last = result.text();
   }
   FAIL() << last;

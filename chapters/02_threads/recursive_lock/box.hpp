@@ -7,7 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
-/// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again.
+/// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again. (C++ lets try_lock() fail
+/// even if the mutex is free; on Linux it does not.)
 template <typename Mutex>
 bool another_can_lock(Mutex& mutex) {
   bool locked = false;

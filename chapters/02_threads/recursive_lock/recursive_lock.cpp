@@ -1,15 +1,14 @@
 // Recursive lock
 //
 // A box counts its items. add() reads their number and sets it anew, by two methods that users may call as well and
-// that lock the box. In three boxes another thread wants to add an item in the middle of add(): one locks for each of
-// the two steps by itself, one holds a std::recursive_mutex, which the thread may lock again, and one needs no
-// recursive mutex. Then the program locks a recursive mutex twice, and shows when another thread can have it.
+// that lock the box. In three boxes another thread wants to add an item in the middle of add(): one locks twice, once
+// for each step, one holds a std::recursive_mutex, which the thread may lock again, and one needs no recursive mutex.
+// Then the program locks a recursive mutex twice, and shows when another thread can lock it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
 // Run:     recursive_lock
 
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -49,12 +48,10 @@ int main(int argc, char** argv) {
   const int plain = add_two<PlainBox>("plain mutex, locked once");
 
   std::recursive_mutex mutex;  // locked and unlocked by hand here, to look at it after each step
-  std::vector<std::string> found;
   const auto look = [&](std::string_view step) {
-    found.push_back(another_can_lock(mutex) ? "can lock it" : "has to wait");
-    cookbook::println("{:<33}{}", step, found.back());
+    cookbook::println("{:<33}{}", step, another_can_lock(mutex) ? "can lock it" : "has to wait");
   };
-  cookbook::println("a recursive mutex, by hand       another thread");
+  cookbook::println("\na recursive mutex, by hand       another thread");
   mutex.lock();
   mutex.lock();
   look("locked twice");
@@ -65,6 +62,5 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("items in the end", std::vector{two_step, recursive, plain}, {1, 2, 2});
-  checks.equal("by hand", found, {"has to wait", "has to wait", "can lock it"});
   return checks.exit_code();
 }

@@ -8,7 +8,7 @@
 
 /// A sequence number guards the value: it is odd while the writer is at work. A reader notes the number, copies the
 /// value and looks at the number again. If it has changed, the copy may be half old and half new, and the reader starts
-/// again. The writer never waits for a reader. Several writers need a lock among themselves.
+/// again. The writer never waits until a reader is done. Several writers need a lock among themselves.
 ///
 /// A copy may be made while the writer is at work, so the words of the value are atomics. Their memory orders are those
 /// of H.-J. Boehm, "Can seqlocks get along with programming language memory models?" (2012).
@@ -21,9 +21,9 @@ class SequenceLock {
     const unsigned long before = sequence_.load(std::memory_order_relaxed);
     sequence_.store(before + 1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < words; ++i) {
-      value_[i].store(value[i], std::memory_order_release);  // whoever sees this word also sees the odd number
+      value_[i].store(value[i], std::memory_order_release);  // whoever sees it also sees the odd number, or a later one
     }
-    sequence_.store(before + 2, std::memory_order_release);  // whoever sees this even number also sees all words
+    sequence_.store(before + 2, std::memory_order_release);  // whoever sees it also sees these words, or newer ones
   }
 
   Value read() const {
@@ -37,7 +37,7 @@ class SequenceLock {
     const unsigned long before = sequence_.load(std::memory_order_acquire);
     if (before % 2 != 0) return false;  // the writer is at work
     for (std::size_t i = 0; i < words; ++i) {
-      copy[i] = value_[i].load(std::memory_order_acquire);  // if it is a newer word, the load below sees the odd number
+      copy[i] = value_[i].load(std::memory_order_acquire);  // if it is newer, the load below sees another number
     }
     return sequence_.load(std::memory_order_relaxed) == before;
   }

@@ -16,8 +16,8 @@
 /// Which sleeping workers a pool wakes: one for each task, or one only if no other is on its way to the queues.
 enum class Wake { one_per_task, few };
 
-/// Runs tasks in threads. Each worker takes one task at a time, from all queues in turn, so no task waits while a
-/// worker has nothing to do.
+/// Runs tasks in threads. Each worker takes one task at a time, from all queues in turn, so no task waits for the end
+/// of a long one while another worker sleeps.
 class FairThreadPool {
  public:
   using Task = std::function<void()>;
@@ -89,7 +89,7 @@ class FairThreadPool {
   void work(std::size_t turn) {
     for (;;) {
       if (Task task; take(turn++, task)) {
-        if (wake_ == Wake::few && !enough_are_awake() && any_task()) wake_one_if_needed();  // more than it can take
+        if (wake_ == Wake::few && !enough_are_awake() && any_task()) wake_one_if_needed();  // tasks are left
         task();
       } else if (!sleep()) {
         return;
