@@ -56,7 +56,7 @@ class RobustBarrier {
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
     if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
-    break_for_all();                                                           // the last owner has died: all are told
+    break_for_all();  // the last owner has died, and nobody repairs here: all are told
     check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
   }
   void unlock() { check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock"); }
