@@ -5,8 +5,8 @@
 
 #include "cookbook/posix.hpp"
 
-/// Makes a mutex that processes can share, and that is robust: if its owner dies, a pthread_mutex_lock() that waits, or
-/// else the next one, gets the lock and returns EOWNERDEAD.
+/// Makes a mutex that processes can share, and that is robust: if its owner dies, the next pthread_mutex_lock() that
+/// gets the lock, one that waits or one that comes, returns EOWNERDEAD.
 inline void init_robust(pthread_mutex_t& mutex) {
   pthread_mutexattr_t how;
   check_error(pthread_mutexattr_init(&how), "pthread_mutexattr_init");

@@ -146,6 +146,36 @@ TEST_F(explore_schedules, peterson_has_as_many_schedules_as_its_states_have_path
   EXPECT_EQ(explore<Peterson<true>>().failing, 8);
 }
 
+/// Peterson's lock with a step for each of the two loads, in this order; a thread looks three times, and then gives up.
+template <bool turn_first>
+struct PetersonWithTwoLoads {
+  static constexpr int threads = 2;
+  bool interested[2] = {};
+  int turn = 0, inside = 0;
+  void run(int me, SteppedThread& self) {
+    const int other = 1 - me;
+    if (turn_first) self.step("gives the turn away", [&] { turn = other; });
+    self.step("is interested", [&] { interested[me] = true; });
+    if (!turn_first) self.step("gives the turn away", [&] { turn = other; });
+    bool may_go_on = false;
+    for (int look = 0; look < 3 && !may_go_on; ++look) {
+      self.step("looks at the interest", [&] { may_go_on = !interested[other]; });
+      if (!may_go_on) self.step("looks at the turn", [&] { may_go_on = turn == me; });
+    }
+    if (!may_go_on) return;
+    self.step("is inside", [&] { ++inside; });
+    self.require(inside == 1, "both are inside");
+    self.step("leaves", [&] { --inside; });
+    self.step("has no interest", [&] { interested[me] = false; });
+  }
+  std::string fault() const { return ""; }
+};
+
+TEST_F(explore_schedules, peterson_has_the_same_verdicts_with_a_step_for_each_load) {
+  EXPECT_EQ(explore<PetersonWithTwoLoads<false>>().failing, 0);
+  EXPECT_GT(explore<PetersonWithTwoLoads<true>>().failing, 0);
+}
+
 TEST_F(explore_schedules, an_update_is_lost_unless_the_threads_come_one_after_the_other) {
   EXPECT_EQ(explore<Update<2>>().failing, 6 - 2);
   EXPECT_EQ(explore<Update<3>>().failing, 90 - 6);

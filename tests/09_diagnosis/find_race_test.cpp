@@ -36,8 +36,8 @@ TEST(find_race, the_tools_name_the_lines_of_the_race_and_have_their_false_alarms
   const std::map<std::string, Lines> expected = {{"AfterUnlock", {"0", "%", "race", "race", "race"}},
                                                  {"ThenLog", {"0", "%", "-", "-", "-"}},
                                                  {"UnderLock", {"100", "%", "-", "-", "-"}},
-                                                 {"Release", {"100", "%", "-", "race", "race"}},
-                                                 {"Fences", {"100", "%", "race", "race", "race"}}};
+                                                 {"Release", {"100", "%", "-", "false", "false"}},
+                                                 {"Fences", {"100", "%", "false", "false", "false"}}};
   for (const auto& [form, cells] : expected) {
     const Lines found = row(result, form);
     ASSERT_EQ(found.size(), 7U) << result.text();

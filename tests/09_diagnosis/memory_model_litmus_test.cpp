@@ -153,7 +153,7 @@ TEST_F(memory_model_litmus, an_outcome_that_was_not_seen_counts_for_nothing) {
 TEST_F(memory_model_litmus, prints_what_was_seen_and_what_is_allowed) {
   const auto result = run("memory_model_litmus", {"--runs", "20000"}, {.limit = std::chrono::seconds(90)});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  const std::string seen = R"( +[\d.]+ %  allowed +allowed$)";
+  const std::string seen = R"( +[\d.e-]+ %  allowed +allowed$)";
   for (const std::string name : {"relaxed", "fence for the compiler", "release and acquire"}) {
     EXPECT_EQ(result.lines_with("^store buffering, " + name + seen).size(), 1U) << name << "\n" << result.text();
   }

@@ -13,7 +13,8 @@
 #include "shared_futex.hpp"
 
 /// Holds a number of processes until all of them have come, again and again; to be made as Shared<RobustBarrier>. It
-/// breaks if one of them dies with the lock, or does not come in time. Once broken it stays so.
+/// breaks if a process dies with the lock, which wait_for() and waiting() take, or does not come in time. Once broken
+/// it stays so.
 class RobustBarrier {
  public:
   /// How long a process sleeps at most before it looks again: one that has died could not wake anybody.
@@ -22,7 +23,8 @@ class RobustBarrier {
   explicit RobustBarrier(int parties) : parties_(parties) { init_robust(mutex_); }
   ~RobustBarrier() { pthread_mutex_destroy(&mutex_); }
 
-  /// Waits until all have come, at most `timeout`. Returns whether they have come. If not, the barrier is broken.
+  /// Waits until all have come, at most `timeout` besides the time for which another process holds the lock. Returns
+  /// whether they have come. If not, the barrier is broken.
   bool wait_for(std::chrono::nanoseconds timeout) {
     constexpr std::chrono::hours a_century(24 * 365 * 100);  // nanoseconds::max() would not fit into the sum
     const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(timeout, a_century);
@@ -44,7 +46,7 @@ class RobustBarrier {
     return phase_ != mine;
   }
 
-  /// How many have come in this phase, and wait for the others.
+  /// How many have come in this phase, with those that died asleep. Without meaning once the barrier is broken.
   int waiting() {
     const std::scoped_lock lock(*this);
     return arrived_;
@@ -54,7 +56,7 @@ class RobustBarrier {
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
     if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
-    break_for_all();  // the last owner has died, and will never come
+    break_for_all();  // the last owner has died, and nobody repairs here: all are told
     check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
   }
   void unlock() { check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock"); }
@@ -71,7 +73,7 @@ class RobustBarrier {
 
   /// Gives up the lock while it sleeps: until somebody calls wake_all(), but at most `limit`.
   void sleep(std::chrono::nanoseconds limit) {
-    const std::uint32_t seen = changes_;  // with the lock: a change after this line ends futex_wait
+    const std::uint32_t seen = changes_;  // with the lock: a wake_all() after this line ends futex_wait
     unlock();
     futex_wait(changes_, seen, limit);
     lock();
@@ -79,7 +81,7 @@ class RobustBarrier {
 
   const int parties_;
   pthread_mutex_t mutex_;
-  FutexWord changes_ = 0;  // how often wake_all() has been called
+  FutexWord changes_ = 0;  // how often wake_all() has been called, modulo 2^32
   int arrived_ = 0;
   long phase_ = 0;  // how often all have come
   bool broken_ = false;

@@ -1,7 +1,8 @@
 // Pitfall: a process is killed while it waits at a pthread_cond_t
 //
-// A condition variable of the system has no robust form, even if its mutex has. It counts who waits. A child is killed
-// while it waits, and is never counted out again. A later pthread_cond_broadcast() waits for it for ever.
+// POSIX has no robust condition variable, though it has a robust mutex. That of glibc 2.36 counts who waits. A child is
+// killed while it waits, and is never counted out again. The second pthread_cond_broadcast() after that waits for it
+// for ever: the waiters are kept in two groups, which take turns, and a group is used again only when all have left it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_barrier/robust_barrier_condition.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_barrier_condition
 // Run:     robust_barrier_condition, then Ctrl-C

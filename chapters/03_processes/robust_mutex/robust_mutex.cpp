@@ -47,13 +47,13 @@ void transfer(Monitor<Accounts>& monitor, int amount, bool die_half_way) {
   accounts->second += amount;
 }
 
-struct CannotRepair : std::exception {};  // no std::runtime_error, which those get whom the mutex refuses
+struct CannotRepair : std::exception {};  // not a std::runtime_error: that is what the refused ones get
 
 struct Ruins {
   void repair() { throw CannotRepair(); }
 };
 
-// Exit codes above 3, with which start_child() ends a process that throws.
+// Exit codes other than 3: with 3 start_child() ends a process that throws.
 constexpr int admitted = 4, cannot_repair = 5, refused = 6;
 
 /// What becomes of a process that asks for access.

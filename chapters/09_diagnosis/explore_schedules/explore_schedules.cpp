@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   const std::vector<long> notify_one = print_row<Queue<false>>("queue, notify_one");
   right.push_back(print_row<Queue<true>>("queue, notify_all"));
   std::vector<std::vector<long>> bounded;
-  for (const int bound : {0, 1, 2}) {
+  for (const int bound : {0, 1}) {
     bounded.push_back(print_row<Update<3, 3>>(fmt::format("9 updates, preemptions: {}", bound), bound));
   }
   cookbook::println("{:<27}{:>10}  not explored", "9 updates, all", orders(3, 6));
@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
   checks.equal("schedules of the updates", std::vector{update[0], three[0]}, {orders(2, 2), orders(3, 2)});
   checks.equal("[schedules, failing] of the right programs", right, {{2, 0}, {26, 0}, {40, 0}});
   checks.that("each wrong program fails in some schedule", std::min({update[1], turn_first[1], notify_one[1]}) > 0);
-  checks.equal("[schedules, failing] of 9 updates", std::vector{bounded[0], bounded[1]}, {{6, 0}, {6 + 90, 54}});
+  checks.equal("[schedules, failing] of 9 updates", bounded, {{6, 0}, {6 + 90, 54}});
   return checks.exit_code();
 }

@@ -22,7 +22,8 @@ constexpr bool sanitized = true;  // a sanitizer does not know that fibers chang
 constexpr bool sanitized = false;
 #endif
 
-/// A thread of the program that is explored. What threads share may be touched in a step alone.
+/// A thread of the program that is explored. What threads share may be touched in a step alone, or after it and before
+/// the next one, which counts as a part of it.
 class SteppedThread {
  public:
   /// Makes one step: no other thread runs during `action`. `what`, and the value that `action` returns, are drawn.

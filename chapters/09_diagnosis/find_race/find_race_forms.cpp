@@ -51,7 +51,7 @@ struct ThenLog : AfterUnlock {
     std::scoped_lock lock(mutex);  // the same fault; but now the thread locks and unlocks once more
     ++log_lines;
   }
-  long take() { return result; }
+  long take() { return result; }  // one per class, so that a report names the class
 };
 
 struct UnderLock : AfterUnlock {
