@@ -19,8 +19,8 @@ using test_support::run;
 const std::filesystem::path recipe =
     std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "chapters/07_cloud/container_engine";
 
-/// An engine that gives recorded answers, one per method and path, such as "GET /version". The one for a path that is
-/// not there is 404.
+/// An engine that gives recorded answers, one per method and path, such as "GET /version"; from the second time on the
+/// one for "GET /version again", if there is one. The answer for a path that is not there is 404.
 class FakeEngine {
  public:
   struct Answer {
@@ -76,6 +76,8 @@ class FakeEngine {
       bodies_[what].push_back(request.body());
       Answer answer = {404, R"({"message":"page not found"})"};
       if (const auto known = answers_.find(what); known != answers_.end()) answer = known->second;
+      const auto again = answers_.find(what + " again");
+      if (asked_[what] > 1 && again != answers_.end()) answer = again->second;
       if (what == "POST /v1.40/images/load") {
         const auto after = answers_.find("GET /v1.40/images/json after load");
         if (after != answers_.end()) answers_["GET /v1.40/images/json"] = after->second;
@@ -265,7 +267,6 @@ TEST(container_engine, loads_an_image_once_and_tells_why_the_engine_runs_nothing
   for (int round = 1; round <= 2; ++round) {
     const auto result = run("container_engine", arguments);
     EXPECT_EQ(result.exit_code, 3) << result.text();
-    EXPECT_TRUE(result.has_line("client: API 1.40 to 1.44; engine: 18.09.2, API 1.12 to 1.40")) << result.text();
     EXPECT_THAT(result.err, testing::ElementsAre("container_engine: status 500: crun: Operation not permitted"));
     EXPECT_EQ(fake.asked("POST /v1.40/images/load"), 1);
   }
@@ -283,10 +284,10 @@ TEST(container_engine, removes_a_container_whose_port_the_engine_does_not_tell) 
   EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
 }
 
-/// A web server at 127.0.0.1 that answers everything with "Hello World!".
+/// A web server at 127.0.0.1, or at another address, that answers everything with "Hello World!".
 class FakeServer {
  public:
-  FakeServer() {
+  explicit FakeServer(const char* address = "127.0.0.1") : acceptor_(io_, {boost::asio::ip::make_address(address), 0}) {
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (true) {
         auto socket = acceptor_.accept();
@@ -309,29 +310,35 @@ class FakeServer {
 
  private:
   boost::asio::io_context io_;
-  boost::asio::ip::tcp::acceptor acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
+  boost::asio::ip::tcp::acceptor acceptor_;
   std::jthread thread_;
 };
 
 TEST(container_engine, says_who_is_reached_and_removes_both_containers) {
-  const FakeServer server;
+  const FakeServer here, everywhere("0.0.0.0");  // what the first and the second container are published at
+  const auto ports = [](const FakeServer& server) {
+    return FakeEngine::Answer{
+        200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostPort":")" + server.port() + R"("}]}}})"};
+  };
   FakeEngine fake({{"GET /version", version("1.12", "1.40")},
                    {"GET /v1.40/images/json", {200, R"([{"RepoTags":["localhost/greeting:1.0"],"Size":850000}])"}},
                    {"POST /v1.40/containers/create", {201, R"({"Id":"c1"})"}},
+                   {"POST /v1.40/containers/create again", {201, R"({"Id":"c2"})"}},
                    {"POST /v1.40/containers/c1/start", {204, ""}},
+                   {"POST /v1.40/containers/c2/start", {204, ""}},
                    {"POST /v1.40/containers/c1/stop?t=5", {204, ""}},
                    {"POST /v1.40/containers/c1/wait", {200, R"({"StatusCode":0})"}},
-                   {"GET /v1.40/containers/c1/json",
-                    {200, R"({"NetworkSettings":{"Ports":{"5000/tcp":[{"HostPort":")" + server.port() + R"("}]}}})"}},
-                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}}});
+                   {"GET /v1.40/containers/c1/json", ports(here)},
+                   {"GET /v1.40/containers/c2/json", ports(everywhere)},
+                   {"DELETE /v1.40/containers/c1?force=true", {204, ""}},
+                   {"DELETE /v1.40/containers/c2?force=true", {204, ""}}});
   const auto result = run("container_engine", {"--socket", fake.path()});
-  EXPECT_EQ(result.exit_code, 1) << "this server is at 127.0.0.1 alone, also for the second container\n"
-                                 << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_THAT(result.lines_with("^asked through 127.0.0.1 +Hello World! +Hello World!$"), testing::SizeIs(1));
-  EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 +Connection refused +Connection refused$"),
-              testing::SizeIs(1));
-  EXPECT_TRUE(result.has_line("ok    through 127.0.0.2 the first is reached: false")) << result.text();
-  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 2);
+  EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 +Connection refused +Hello World!$"), testing::SizeIs(1));
+  EXPECT_TRUE(result.has_line("ok    through 127.0.0.2 the first does not answer: yes")) << result.text();
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c1?force=true"), 1);
+  EXPECT_EQ(fake.asked("DELETE /v1.40/containers/c2?force=true"), 1);
   EXPECT_THAT(
       fake.bodies_of("POST /v1.40/containers/create"),
       testing::ElementsAre(testing::HasSubstr(R"("HostIp":"127.0.0.1")"), testing::HasSubstr(R"("HostIp":"")")));
@@ -369,8 +376,6 @@ TEST(container_engine, runs_with_the_engine_of_this_machine_and_leaves_nothing_b
   EXPECT_THAT(result.lines_with("^asked through 127.0.0.1 .*Hello World!.*Hello World!$"), testing::SizeIs(1))
       << result.text();
   EXPECT_THAT(result.lines_with("^asked through 127.0.0.2 .*Connection refused.*Hello World!$"), testing::SizeIs(1))
-      << result.text();
-  EXPECT_THAT(result.lines_with("^for itself, the server is .*process 1 .*process 1$"), testing::SizeIs(1))
       << result.text();
   EXPECT_TRUE(result.has_line("ok    exit code of the first after SIGTERM: 0")) << result.text();
 }

@@ -120,11 +120,11 @@ TEST_F(container_Server, answers_get_and_nothing_else) {
 TEST_F(container_Server, sees_one_process_and_the_files_of_the_image) {
   std::ofstream(root_.path / "a_file") << "x";
   const std::string end = " HTTP/1.1\r\nHost: x\r\n\r\n";
-  EXPECT_THAT(say({"GET /process" + end}), testing::EndsWith("\r\n\r\n1"));
-  EXPECT_THAT(say({"GET /view" + end}),
-              testing::HasSubstr(
-                  "process number: 1\nnetwork devices that are on: 1\nenvironment variables: 0\ninherited files: 0\n"
-                  "capabilities of root: 0\nfiles in the root directory: "));
+  EXPECT_THAT(
+      say({"GET /view" + end}),
+      testing::HasSubstr(
+          "process number: 1\nnetwork devices that are on: 1\nenvironment variables: 0\ninherited files from 3 on: 0\n"
+          "capabilities: 0\nfiles in the root directory: "));
   EXPECT_THAT(say({"GET /view" + end}),
               testing::AnyOf(testing::EndsWith(": greeting a_file\n"), testing::EndsWith(": a_file greeting\n")));
 }
@@ -166,6 +166,12 @@ TEST_F(container_Server, inherits_neither_descriptors_nor_environment) {
   unsetenv("SECRET");
 }
 
+TEST_F(container_Server, has_its_root_directory_as_the_current_one) {
+  close(server_->connect_to(5000));
+  const std::string link = "/proc/" + std::to_string(server_->process()) + "/cwd";
+  EXPECT_EQ(std::filesystem::read_symlink(link), std::filesystem::canonical(root_.path)) << "`..` would lead out";
+}
+
 TEST_F(container_Server, has_so_many_namespaces_of_its_own) {
   close(server_->connect_to(5000));
   std::vector<std::string> own;
@@ -184,12 +190,12 @@ TEST(container_view, counts_what_a_process_is_given) {
   };
   EXPECT_TRUE(view("exec env -i A=1 B=2").has_line("environment variables: 2"));
   const auto inherited = [&](const std::string& command) {
-    return view(command).captures("inherited files: (\\d+)").at(0);
+    return view(command).captures("inherited files from 3 on: (\\d+)").at(0);
   };
   const int before = std::stoi(inherited("exec 7>&- 8>&-;"));  // whoever runs the tests may leave some open, too
   EXPECT_EQ(inherited("exec 7</ 8</;"), std::to_string(before + 2));
   const unsigned long rights = std::stoul(status_of(getpid(), "CapPrm"), nullptr, 16);
-  EXPECT_TRUE(view("").has_line("capabilities of root: " + std::to_string(std::popcount(rights))));
+  EXPECT_TRUE(view("").has_line("capabilities: " + std::to_string(std::popcount(rights))));
 }
 
 TEST_F(container_Server, is_not_blocked_by_a_client_that_sends_a_byte_now_and_then) {
@@ -276,7 +282,7 @@ TEST(container, leaves_nothing_behind) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    what the first container sees: [\"1\", \"1\", \"0\", \"0\", \"0\", \"greeting\"]"))
       << result.text();
-  const auto outside = result.captures("^inherited files +(\\d+) +0$");
+  const auto outside = result.captures("^inherited files from 3 on +(\\d+) +0 +close_range$");
   ASSERT_EQ(outside.size(), 1U) << result.text();
   EXPECT_GE(std::stoi(outside[0]), 1) << "the view outside shows the file that children inherit";
 }

@@ -2,7 +2,7 @@
 //
 // A team has used a platform (PaaS) and installs updates for its application alone. Then it rents virtual machines
 // (IaaS) instead, and keeps its list. The provider now looks after the hardware and the virtualisation only. Two layers
-// are left that neither of them updates, and no program reports an error.
+// are left that neither of them updates, and nothing fails. The program compares the two lists.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/cloud_models/cloud_models_unpatched.cpp -o cloud_models_unpatched
 // Run:     cloud_models_unpatched

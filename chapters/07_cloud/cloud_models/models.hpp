@@ -1,4 +1,4 @@
-/// The layers of a cloud, and who manages each of them in which service model.
+/// The layers of a computer, and who manages each of them in which service model, or on machines of one's own.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr std::array<Model, 4> models = {{{"on premises", Layer::hardware
 
 constexpr bool customer_manages(const Model& model, Layer layer) { return layer >= model.lowest_of_customer; }
 
-/// The model that leaves least work to a customer who must control `layer` himself.
+/// The model that leaves least work to a customer who must control `layer`.
 constexpr const Model& model_for(Layer layer) {
   const Model* best = &models.front();
   for (const Model& model : models) {

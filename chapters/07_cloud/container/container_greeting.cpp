@@ -1,8 +1,7 @@
 // Container: the program in the image
 //
-// A web server with three pages: / is a greeting, /process is the number of its process, and /view is what it sees of
-// the system. It is linked statically, so the image needs nothing but this one file. With the word `view` it prints
-// this page instead, and ends.
+// A web server with two pages: / is a greeting, and /view is what it sees of the system. It is linked statically, so
+// the image needs nothing but this one file. With the word `view` it prints this page instead, and ends.
 //
 // Compile: g++ -std=c++20 -Os -static -s chapters/07_cloud/container/container_greeting.cpp -o container_greeting
 // Run:     container_greeting, then Ctrl-C; or container_greeting view
@@ -62,8 +61,8 @@ std::string view() {
   for (const auto& [what, number] : {std::pair{"process number", int(getpid())},
                                      {"network devices that are on", devices},
                                      {"environment variables", variables},
-                                     {"inherited files", open_files},
-                                     {"capabilities of root", capabilities}}) {
+                                     {"inherited files from 3 on", open_files},
+                                     {"capabilities", capabilities}}) {
     text += std::string(what) + ": " + std::to_string(number) + "\n";
   }
   return text + "files in the root directory: " + files() + "\n";
@@ -87,8 +86,6 @@ void answer(int client) {
   std::string status = "200 OK", body;
   if (head.starts_with("GET / ")) {
     body = "Hello World!";
-  } else if (head.starts_with("GET /process ")) {
-    body = std::to_string(getpid());
   } else if (head.starts_with("GET /view ")) {
     body = view();
   } else {

@@ -46,7 +46,7 @@ class Isolated {
     if (poll(&ended, 1, 0) == 1) _exit(1);  // which had ended before (getppid() is 0 in a namespace of its own)
     switch_loopback_on();
     if (chroot(root.c_str()) != 0 || chdir("/") != 0) _exit(126);
-    // A folder that this program has open would lead out of the new root directory: fchdir() needs no path.
+    // A folder that this program has open would lead out of the new root directory, as the current directory would.
     if (close_range(3, ~0U, 0) != 0 || !drop_capabilities()) _exit(126);
     char name[] = "/greeting", *words[] = {name, nullptr}, *no_environment[] = {nullptr};  // it may have passwords
     execve(name, words, no_environment);

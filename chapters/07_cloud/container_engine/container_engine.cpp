@@ -3,7 +3,7 @@
 // A program asks a container engine, docker or podman, to start two containers of one image, by HTTP requests as the
 // command `docker` sends them. In each of them the same web server listens on the same port 5000. The engine publishes
 // one at 127.0.0.1, and for the other it is told no address. The output shows through which addresses each can be
-// reached, how long a start takes, and that both servers are process 1 for themselves.
+// reached.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_engine/container_engine.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o container_engine
 // Run:     run.sh BIN, which starts an engine; or container_engine --socket FILE --archive FILE
@@ -30,18 +30,16 @@ struct Container {
   const Engine& engine;
   std::string id;
   int port = 0;
-  double seconds = 0;  ///< from the order to the server's first answer
 
   Container(const Engine& engine_, const std::string& image, const std::string& address) : engine(engine_) {
-    const cookbook::Stopwatch watch;
     id = engine.run(image, 5000, address);
     try {
       port = engine.port_of(id, 5000);
+      const cookbook::Stopwatch watch;
       while (ask("127.0.0.1") != "Hello World!") {  // the server has been started, and does not listen yet
         if (watch.seconds() > 5) throw std::runtime_error("the server in the container does not answer");
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
-      seconds = watch.seconds();
     } catch (...) {  // the destructor does not run when the constructor throws
       remove();
       throw;
@@ -51,11 +49,11 @@ struct Container {
   Container(const Container&) = delete;
 
   /// What the server answers through an address of this machine, or why there is no answer.
-  std::string ask(const std::string& address, const std::string& path = "/") const {
+  std::string ask(const std::string& address) const {
     namespace ip = boost::asio::ip;
     try {
       const ip::tcp::endpoint server(ip::make_address(address), static_cast<unsigned short>(port));
-      return exchange<ip::tcp>(server, {http::verb::get, path, 11}, std::chrono::seconds(5)).body();
+      return exchange<ip::tcp>(server, {http::verb::get, "/", 11}, std::chrono::seconds(5)).body();
     } catch (const boost::system::system_error& error) {
       return error.code().message();
     }
@@ -81,14 +79,10 @@ int run_two(const Engine& engine, const std::string& image) {
   const Container first(engine, image, "127.0.0.1"), second(engine, image, "");
   const std::string far_first = first.ask("127.0.0.2"), far_second = second.ask("127.0.0.2");
   print_row("published at", "127.0.0.1", "no address is named");
-  print_row("from the order to an answer", fmt::format("{:.0f} ms", 1e3 * first.seconds),
-            fmt::format("{:.0f} ms", 1e3 * second.seconds));
   print_row("asked through 127.0.0.1", first.ask("127.0.0.1"), second.ask("127.0.0.1"));
   print_row("asked through 127.0.0.2", far_first, far_second);
-  print_row("for itself, the server is", "process " + first.ask("127.0.0.1", "/process"),
-            "process " + second.ask("127.0.0.1", "/process"));
   cookbook::Checks checks;
-  checks.equal("through 127.0.0.2 the first is reached", far_first == "Hello World!", false);
+  checks.that("through 127.0.0.2 the first does not answer", far_first != "Hello World!");
   checks.equal("through 127.0.0.2 the second says", far_second, "Hello World!");
   checks.equal("exit code of the first after SIGTERM", engine.stop(first.id), 0);
   return checks.exit_code();
@@ -109,10 +103,7 @@ int main(int argc, char** argv) {
   }
   try {
     Engine engine(socket);
-    const json::value version = engine.version();
-    cookbook::println("client: API {} to {}; engine: {}, API {} to {}", Engine::oldest.text(), Engine::newest.text(),
-                      Engine::text(version, "Version"), Engine::text(version, "MinAPIVersion"),
-                      Engine::text(version, "ApiVersion"));
+    engine.version();  // so that later requests have a version that both know
     if (!engine.has(image)) {
       std::ifstream file(archive, std::ios::binary);
       engine.load(std::string(std::istreambuf_iterator<char>(file), {}));

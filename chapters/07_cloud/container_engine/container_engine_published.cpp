@@ -1,9 +1,10 @@
 // Pitfall: a port is published on all addresses
 //
-// The order for a container names a port that is to be reachable, and no address. An engine then opens a listening
-// socket at 0.0.0.0, which is every address of the machine: a server that was meant for programs of this machine
-// answers its whole network. (A firewall need not help: docker puts rules of its own before those that ufw makes.) This
-// program does with the order what an engine does, so that it needs none. 127.0.0.2 stands for an address in a network.
+// The order for a container names a port that is to be reachable, and no address. An engine then publishes it at every
+// address of the machine: a server that was meant for programs of this machine answers its whole network, if nothing
+// else stops it. This program needs no engine. It opens a listening socket at the address of the order, as an engine of
+// an ordinary user does; one that runs as root diverts packets instead, so a firewall that would protect this program
+// need not protect its containers. 127.0.0.2 stands for an address in a network.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_engine/container_engine_published.cpp -lboost_json -pthread -o container_engine_published
 // Run:     container_engine_published
@@ -20,7 +21,7 @@ using asio::ip::tcp;
 
 namespace {
 
-/// What an engine does with a port binding: it listens at HostIp, or else at all addresses.
+/// What the engine of an ordinary user does with a port binding: it listens at HostIp, or else at all addresses.
 tcp::acceptor publish(asio::io_context& loop, const json::object& binding) {
   const json::value* const address = binding.if_contains("HostIp");
   const std::string host = address == nullptr ? "" : std::string(address->as_string());

@@ -161,7 +161,7 @@ class Engine {
   /// 304 is no refusal: the container is already as it was to become, stopped for example.
   json::value request(http::verb verb, const std::string& path, std::string body = {},
                       std::string_view type = "application/json") const {
-    http::request<http::string_body> question(verb, path, 11, std::move(body));
+    http::request<http::string_body> question(verb, path, 11, std::move(body));  // 11: HTTP/1.1
     question.set(http::field::content_type, type);
     const auto answer = exchange<boost::asio::local::stream_protocol>(path_, std::move(question), timeout_);
     boost::system::error_code not_json;

@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
     }
   }
 
-  cookbook::println("function   calls  errors          mean   50 % within   99 % within");
+  cookbook::println("function   calls  errors          mean  50 % at most  99 % at most");
   std::vector<std::uint64_t> counted, failed;
   for (const FunctionMetrics& function : functions) {
     const FunctionMetrics::Reading reading = function.read();
@@ -140,6 +140,5 @@ int main(int argc, char** argv) {
   checks.equal("errors counted", failed, {0, tenth, 0});
   checks.equal("readings that differ, read together", together, 0);
   checks.that("99 % quantile of load above 2 ms", quantile(functions[2].read().latencies, 0.99) > 0.002);
-  checks.that("50 % quantile of load below 2 ms", quantile(functions[2].read().latencies, 0.5) < 0.002);
   return checks.exit_code();
 }

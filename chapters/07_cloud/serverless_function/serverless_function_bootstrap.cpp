@@ -25,13 +25,14 @@ json::value lambda_handler(const json::object& event) {
   return event.at("key1");
 }
 
-/// Takes as long as the event says.
-json::value slow_handler(const json::object& event) {
+/// Counts its calls in memory, and takes as long as the event says.
+json::value count_handler(const json::object& event) {
+  static int calls = 0;
   std::this_thread::sleep_for(std::chrono::milliseconds(event.at("milliseconds").to_number<int>()));
-  return "done";
+  return ++calls;
 }
 
-/// Returns a text that is so many bytes long as JSON, its quotes included.
+/// Returns a text that is so many bytes long as JSON, its quotes included: for the tests.
 json::value large_handler(const json::object& event) {
   return json::value(std::string(event.at("bytes").to_number<std::size_t>() - 2, 'x'));
 }
@@ -41,7 +42,7 @@ json::value large_handler(const json::object& event) {
 int main() {
   try {
     run_bootstrap(
-        {{"lambda_handler", lambda_handler}, {"slow_handler", slow_handler}, {"large_handler", large_handler}});
+        {{"lambda_handler", lambda_handler}, {"count_handler", count_handler}, {"large_handler", large_handler}});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bootstrap: %s\n", error.what());
     return 3;
