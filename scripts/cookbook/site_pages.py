@@ -194,7 +194,7 @@ class Site:
         def with_pictures(match):
             lines = []
             folder.mkdir(parents=True, exist_ok=True)
-            for machine, tables in figures.chosen(records, match[2].split(" | ")).items():
+            for machine, tables in figures.chosen(records, match[2]).items():
                 for title, rows in tables.items():
                     name = f"{plot.slug(title)}.{plot.slug(machine)}.svg"
                     plot.picture(rows, folder / name)

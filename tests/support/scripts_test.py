@@ -358,6 +358,18 @@ class Figures(Case):
         with self.assertRaisesRegex(Problem, "no table 'three'"):
             figures.with_figures(page.format("three"), figures.kept(self.root), index.padded)
 
+    def test_rows_become_columns(self):
+        rows = [self.record("t", row, i) for i, row in enumerate(["alone", " 8 B, a", "8 B, b, c", "1 KiB, a"])]
+        page = "<!-- figures: t; columns {} the comma -->\n<!-- end of figures -->\n"
+        before, behind = (figures.with_figures(page.format(word), rows_with_date, index.padded)
+                          for word in ("before", "behind")
+                          for rows_with_date in [[{**row, "date": "2026-01-01"} for row in rows]])
+        self.assertIn("a machine; medians of 9 runs; 2026-01-01:\n\n"
+                      "| t, in ns | 8 B | 1 KiB |\n| -------- | --- | ----- |\n"
+                      "| a        | 1   | 3     |\n| b, c     | 2   | -     |\n", before)
+        self.assertIn("| t, in ns | a | c |\n| -------- | - | - |\n| 8 B      | 1 | - |\n| 8 B, b   | - | 2 |\n"
+                      "| 1 KiB    | 3 | - |\n", behind)
+
 
 class Bench(Case):
     def test_what_it_refuses(self):
