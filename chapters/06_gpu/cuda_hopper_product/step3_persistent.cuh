@@ -10,9 +10,8 @@ constexpr int block_rows = 2 * group_rows, block_threads = 2 * 128 + 32;
 constexpr int band = 8;  ///< tiles that are counted downwards before the next column of tiles
 
 /// The place of a tile. The matrix is cut into bands of 8 tiles; within a band one goes down the first column of tiles,
-/// then down the second. So for n = 8192 the 132 tiles under way on an H200 lie in 8 rows and 17 columns: they need
-/// fewer rows of A and columns of B at the same time, which stay in the second-level cache, than they would in 5 rows
-/// and 32 columns, counted row by row.
+/// then down the second. So for n = 8192 the 132 tiles under way on an H200 lie in 8 rows and 17 columns of tiles, and
+/// need 88 MB of A and B; counted row by row, they would lie in 5 rows and 32 columns, and need 145 MB.
 struct Place {
   int row, column;  ///< in tiles
 };
