@@ -6,10 +6,12 @@ are made from the record:
     <!-- end of figures -->
 
 The first mark names a table by its title, or several, separated by `|`; then each table is a column, and its title the
-column's head. Behind a single title may stand how its rows become columns, which shows the medians alone:
+column's head. What may stand behind the titles makes the table shorter, for the medians alone are shown then:
 
-    <!-- figures: a broadcast; columns before the comma -->     the row "8 B, one by one" is in the column "8 B"
-    <!-- figures: one child; columns behind the comma -->       the row "fork, of 8 MiB" is in the column "of 8 MiB"
+    <!-- figures: one phase; medians -->                       of one title: the machines are columns
+    <!-- figures: one phase; medians of barrier | latch -->    and only these rows are shown
+    <!-- figures: a broadcast; columns before the comma -->    the row "8 B, one by one" is in the column "8 B"
+    <!-- figures: one child; columns behind the comma -->      the row "fork, of 8 MiB" is in the column "of 8 MiB"
 """
 import json
 import math
@@ -21,8 +23,8 @@ from cookbook.command import Problem
 FILE = "figures.jsonl"
 WIDTH = 120  # of a page's lines
 BLOCK = re.compile(r"(<!-- figures: (.*?) -->\n).*?(<!-- end of figures -->)", re.S)
-TURNED = {"; columns before the comma": lambda row: row.partition(", ")[::2],  # column and row
-          "; columns behind the comma": lambda row: row.rpartition(", ")[::-2]}
+MARK = re.compile(r"(?P<titles>.*?)(?:(?P<medians>; medians)(?: of (?P<rows>.*))?|"
+                  r"; columns (?P<turned>before|behind) the comma)?")
 
 
 def kept(folder):
@@ -39,23 +41,19 @@ def keep(folder, records, date):
     (folder / FILE).write_text("".join(json.dumps(record) + "\n" for record in others + dated))
 
 
-def turned(mark):
-    """The titles that a mark names, and how a row's name gives column and row, or None."""
-    for end, parts in TURNED.items():
-        if mark.endswith(end):
-            return [mark.removesuffix(end)], parts
-    return mark.split(" | "), None
-
-
 def chosen(records, mark):
-    """{machine: {title: records}}, in the order in which they are kept; every title of the mark has to be there."""
-    titles, _ = turned(mark)
+    """{machine: {title: records}}, in the order in which they are kept; what the mark names has to be there."""
+    parts = MARK.fullmatch(mark)
+    titles, rows = parts["titles"].split(" | "), (parts["rows"] or "").split(" | ")
     for title in titles:
         if all(record["table"] != title for record in records):
             raise Problem(f"{FILE} holds no table '{title}'", code=1)
+    for row in rows if parts["rows"] else []:
+        if all(record["table"] not in titles or record["row"].strip() != row for record in records):
+            raise Problem(f"{FILE} holds no row '{row}' of the tables {titles}", code=1)
     found = {}
     for record in records:
-        if record["table"] in titles:
+        if record["table"] in titles and (not parts["rows"] or record["row"].strip() in rows):
             found.setdefault(record["machine"], {}).setdefault(record["table"], []).append(record)
     return {machine: {title: tables[title] for title in titles if title in tables} for machine, tables in found.items()}
 
@@ -78,42 +76,65 @@ def measured(record):
     return f"{number(record['median'])} ({number(record['lowest'])} to {number(record['highest'])})"
 
 
-def rows_of(tables, parts=None):
+def with_columns(head, cells):
+    """Rows of cells, the head first, of {(column, row): cell}; a cell that is not there is a dash."""
+    columns, rows = (list(dict.fromkeys(key[i] for key in cells)) for i in (0, 1))
+    return [[head, *columns], *([row, *(cells.get((column, row), "-") for column in columns)] for row in rows)]
+
+
+def rows_of(tables):
     """The table of one machine as rows of cells, its head first."""
     (first, records), *others = tables.items()
-    unit = records[0]["unit"]
-    if parts:
-        medians = {parts(record["row"].strip()): number(record["median"]) for record in records}
-        columns = list(dict.fromkeys(column for column, row in medians if column and row))
-        rows = dict.fromkeys(row for column, row in medians if column and row)
-        return [[f"{first}, in {unit}", *columns], *([row, *(medians.get((column, row), "-") for column in columns)]
-                                                     for row in rows)]
     if others:
-        columns = [{record["row"].strip(): measured(record) for record in table} for table in tables.values()]
-        names = dict.fromkeys(name for column in columns for name in column)
-        return [[f"in {unit}", *tables], *([name, *(column.get(name, "-") for column in columns)] for name in names)]
+        return with_columns(f"in {records[0]['unit']}", {(title, record["row"].strip()): measured(record)
+                                                         for title, table in tables.items() for record in table})
     labels = list(dict.fromkeys(label for record in records for label in record["compared"]))
     shares = [[share(record["compared"].get(label)) for label in labels] for record in records]
-    return [[first, unit, *labels], *([record["row"].strip(), measured(record), *row]
-                                      for record, row in zip(records, shares, strict=True))]
+    return [[first, records[0]["unit"], *labels], *([record["row"].strip(), measured(record), *row]
+                                                    for record, row in zip(records, shares, strict=True))]
 
 
-def of_machine(machine, tables, parts=None):
-    """What stands above a machine's table, wrapped as mdformat does."""
-    records = [record for table in tables.values() for record in table]
+def turned(tables, side):
+    """The medians of one machine's table: of "8 B, ring" the part before (or behind) the comma is the column."""
+    (title, records), = tables.items()
+    names = [(record["row"].strip().partition(", ")[::2] if side == "before" else
+              record["row"].strip().rpartition(", ")[::-2]) for record in records]
+    return with_columns(f"{title}, in {records[0]['unit']}",
+                        {name: number(record["median"])
+                         for name, record in zip(names, records, strict=True) if all(name)})
+
+
+def beside(machines):
+    """The medians of one table, a column per machine, which is named by what stands before its second comma."""
+    records = [record for tables in machines.values() for table in tables.values() for record in table]
+    return with_columns(f"{records[0]['table']}, in {records[0]['unit']}",
+                        {(", ".join(record["machine"].split(", ")[:2]), record["row"].strip()): number(record["median"])
+                         for record in records})
+
+
+def caption(tables, spread):
+    """What stands above a table, wrapped as mdformat does."""
+    records = [record for table in tables for record in table]
     runs = sorted({record["runs"] for record in records})
     of_runs = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else runs[0]
-    spread = "" if parts else " (lowest to highest)"
-    return textwrap.fill(f"{machine}; medians of {of_runs} runs{spread}; {records[0]['date']}:",
+    machines = " and ".join(dict.fromkeys(record["machine"] for record in records))
+    dates = ", ".join(dict.fromkeys(record["date"] for record in records))
+    return textwrap.fill(f"{machines}; medians of {of_runs} runs{' (lowest to highest)' if spread else ''}; {dates}:",
                          WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def with_figures(text, records, table):
     """The page's text with what stands between the marks made anew; `table` makes lines of rows."""
     def block(match):
-        _, parts = turned(match[2])
-        made = [f"{of_machine(machine, tables, parts)}\n\n" + "\n".join(table(rows_of(tables, parts)))
-                for machine, tables in chosen(records, match[2]).items()]
-        return match[1] + "\n" + "\n\n".join(made) + "\n\n" + match[3]
+        mark, machines = MARK.fullmatch(match[2]), chosen(records, match[2])
+        if mark["medians"]:
+            made = [(machines.values(), beside(machines))]
+        elif mark["turned"]:
+            made = [([tables], turned(tables, mark["turned"])) for tables in machines.values()]
+        else:
+            made = [([tables], rows_of(tables)) for tables in machines.values()]
+        parts = [caption([one for tables in of for one in tables.values()], not (mark["medians"] or mark["turned"])) +
+                 "\n\n" + "\n".join(table(rows)) for of, rows in made]
+        return match[1] + "\n" + "\n\n".join(parts) + "\n\n" + match[3]
 
     return BLOCK.sub(block, text)

@@ -358,6 +358,21 @@ class Figures(Case):
         with self.assertRaisesRegex(Problem, "no table 'three'"):
             figures.with_figures(page.format("three"), figures.kept(self.root), index.padded)
 
+    def test_machines_become_columns(self):
+        rows = [self.record("t", row, median, machine) | {"date": "2026-01-01"}
+                for machine, median in (("A, 2 threads, GCC 12", 1), ("B, 16 threads, GCC 13", 2))
+                for row in ("a", "b, c", "d")]
+        page = "<!-- figures: t; medians{} -->\n<!-- end of figures -->\n"
+        made = figures.with_figures(page.format(" of b, c | d"), rows, index.padded)
+        self.assertIn("A, 2 threads, GCC 12 and B, 16 threads, GCC 13; medians of 9 runs; 2026-01-01:\n\n"
+                      "| t, in ns | A, 2 threads | B, 16 threads |\n| -------- | ------------ | ------------- |\n"
+                      "| b, c     | 1            | 2             |\n"
+                      "| d        | 1            | 2             |\n", made)
+        self.assertIn("| a        | 1            | 2             |\n", figures.with_figures(page.format(""), rows,
+                                                                                              index.padded))
+        with self.assertRaisesRegex(Problem, "no row 'e'"):
+            figures.with_figures(page.format(" of b, c | e"), rows, index.padded)
+
     def test_rows_become_columns(self):
         rows = [self.record("t", row, i) for i, row in enumerate(["alone", " 8 B, a", "8 B, b, c", "1 KiB, a"])]
         page = "<!-- figures: t; columns {} the comma -->\n<!-- end of figures -->\n"
