@@ -192,6 +192,16 @@ TEST(http_server, bodies_and_heads_have_limits) {
   EXPECT_EQ(visit(port, request("GET", "/" + std::string(100'000, 'p'))).status, 431);
 }
 
+TEST(http_server, a_client_that_goes_on_sending_after_a_refusal_is_cut_off_long_before_the_deadline) {
+  ServerProcess server("http_server", {"--serve", "--timeout-ms", "60000"});
+  Client client(server.port);
+  client.send(request("POST", "/echo", "Content-Length: 1000000000\r\n"));  // 413
+  const std::string piece(1 << 16, 'b');
+  int sent = 0;
+  while (sent < 1024 && client.send(piece)) ++sent;  // 64 MiB, unless the server closes
+  EXPECT_LT(sent, 1024);
+}
+
 TEST(http_server, a_head_without_end_costs_no_processor_time) {
   ServerProcess server("http_server", {"--serve", "--timeout-ms", "60000"});
   std::vector<Client> clients;

@@ -11,7 +11,7 @@ using Step = std::function<void(int)>;
 
 inline void add(Database& database, long cents) { database.run("UPDATE account SET cents = cents + ?", cents); }
 
-/// Stores the key of a message; false if it is there already, so that the message has been handled.
+/// Stores the key of a message. True if it is new; false if it is there already: the message has been handled.
 inline bool is_new(Database& database, long key) {
   return database.run("INSERT OR IGNORE INTO done VALUES (?)", key) == 1;
 }

@@ -1,9 +1,9 @@
 // Idempotent consumer
 //
 // A consumer takes messages, deposits to an account, and acknowledges each when it has been handled. If it is killed
-// before it does, the message is delivered again. Four consumers are killed at each step of their work. The output
-// shows the balance after one deposit of 10.00 that was delivered until it was acknowledged. Only one of them is always
-// right: it stores the key of the message and its effect in one transaction.
+// before it does, the message is delivered again. Four consumers are killed at three places of their work. The output
+// shows the balance after one deposit of 10.00 that was delivered until it was acknowledged. Only one of them is right
+// each time: it stores the key of the message and its effect in one transaction.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/idempotent_consumer/idempotent_consumer.cpp common/cookbook/*.cpp -lsqlite3 -lfmt -pthread -o idempotent_consumer
 // Run:     idempotent_consumer [--messages N]
@@ -65,7 +65,7 @@ double cost(const std::string& file, Handle handle, int messages) {
 
 int main(int argc, char** argv) {
   int messages = 10;
-  cookbook::Options options("Handle each message once, although it may be delivered twice");
+  cookbook::Options options("Let each message take effect once, although it may be delivered twice");
   options.add("messages", messages, "messages for the last row", 1, 100'000);
   options.parse(argc, argv);
 
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> places = {"before its first write", "between its writes", "before it acknowledges"};
   int files = 0;
   const auto new_file = [&] { return fmt::format("{}/{}", folder.path(), ++files); };
-  cookbook::println("the consumer is killed          no key   key, effect   effect, key   one transaction");
+  cookbook::println("killed (10.00 is right)         no key   key, effect   effect, key   one transaction");
   std::vector<long> once;
   for (int killed_at = 0; killed_at < 3; ++killed_at) {
     std::string row;
@@ -89,6 +89,6 @@ int main(int argc, char** argv) {
   for (const Handle consumer : consumers) row += fmt::format("{:>11.2f} ms", cost(new_file(), consumer, messages));
   cookbook::println("{:24}{}", "time per message", row);
   cookbook::Checks checks;
-  checks.equal("cents by one transaction, wherever it is killed", once, {1000, 1000, 1000});
+  checks.equal("cents by one transaction, killed at each of three places", once, {1000, 1000, 1000});
   return checks.exit_code();
 }

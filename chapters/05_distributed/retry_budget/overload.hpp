@@ -16,6 +16,7 @@ struct Policy {
   bool jitter = false;    ///< and for a random time
   bool budget = false;
   bool breaker = false;
+  bool server_drops = false;  ///< the server drops requests for which nobody waits any more
 };
 
 /// What came of the simulated seconds.
@@ -27,7 +28,8 @@ struct Outcome {
 
 /// The server answers an attempt every 10 ms, in the order in which they come, but none in the seconds 10 to 14. In
 /// each millisecond a request begins with a probability of 7 %: 70 per second. A client waits 1 s for an answer, and
-/// then repeats the request or gives up. The server does not learn that nobody waits any more.
+/// then repeats the request or gives up. One answer in 50 gets lost on the way. Unless `server_drops`, the server works
+/// on every attempt, also when nobody waits for it any more.
 inline Outcome simulate(const Policy& policy, unsigned seed, int seconds) {
   constexpr long timeout = 1'000, service = 10, per_second = 1'000;
   struct Attempt {
@@ -40,7 +42,7 @@ inline Outcome simulate(const Policy& policy, unsigned seed, int seconds) {
     bool answered = false;
   };
   const long end = seconds * per_second;
-  std::mt19937_64 arrivals(seed), random(seed + 1);
+  std::mt19937_64 arrivals(seed), random(seed + 1), losses(seed + 2);
   RetryBudget budget;
   CircuitBreaker breaker;
   std::vector<Request> requests;
@@ -64,9 +66,11 @@ inline Outcome simulate(const Policy& policy, unsigned seed, int seconds) {
       attempt(std::get<1>(*repetitions.begin()), std::get<2>(*repetitions.begin()), now);
     }
     const bool works = now < 10 * per_second || now >= 15 * per_second;
+    while (policy.server_drops && !queue.empty() && now - queue.front().sent > timeout) queue.pop_front();
     if (works && now % service == 0 && !queue.empty()) {
       const Attempt& done = queue.front();
-      if (now - done.sent <= timeout) {  // else nobody waits for it: the work was for nothing
+      const bool lost = losses() % 50 == 0;
+      if (now - done.sent <= timeout && !lost) {  // too late: the work was for nothing
         requests[done.request].answered = true;
         breaker.on_result(true, now);
       }

@@ -54,6 +54,7 @@ class CircuitBreaker {
 
  private:
   static constexpr int limit = 20;
+  // The pause is longer than any attempt takes; else the result of an older one would count as the probe's.
   static constexpr long pause = 2'000;
   int failures_ = 0;  // in succession
   long open_until_ = 0;

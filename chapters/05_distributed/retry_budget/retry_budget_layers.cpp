@@ -1,8 +1,8 @@
 // Pitfall: every layer repeats
 //
-// A request goes through three programs: a gateway calls a service, which calls a database. Each of them repeats a call
-// that fails up to three times, which seems modest. The database is down. One request of a user becomes 4 x 4 x 4 calls
-// of the database: the repetitions multiply.
+// The user's program calls a gateway, which calls a service, which calls a database. Each of the first three repeats a
+// call that fails up to three times, which seems modest. The database is down. One request of a user becomes
+// 4 x 4 x 4 calls of the database: the attempts multiply.
 //
 // Compile: g++ -std=c++20 -O2 chapters/05_distributed/retry_budget/retry_budget_layers.cpp -o retry_budget_layers
 // Run:     retry_budget_layers

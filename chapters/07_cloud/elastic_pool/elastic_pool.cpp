@@ -1,9 +1,9 @@
 // Elastic pool
 //
-// How many machines does one rent for a load that has a peak? The program sends the same jobs to four pools of workers:
-// two of fixed size, one that grows with its queue up to a few private machines, and one that also moves jobs to a
+// How many machines does one rent for a load that has a peak? The program sends the same jobs to five pools of workers:
+// two of fixed size, two that grow with their queue, up to few or to many machines, and one that also moves jobs to a
 // public cloud at the peak, but never those with sensitive data. It prints how long jobs waited in each, and what the
-// pool costs. Time is simulated, so that each run is the same.
+// pool costs. Time is simulated, in one thread.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/elastic_pool/elastic_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o elastic_pool
 // Run:     elastic_pool [--private-limit N] [--public-limit N] [--seed N]
@@ -63,7 +63,7 @@ void print_row(const std::string& name, const ElasticPool& pool, const std::dequ
     waited += job.waited, used += job.work;
     longest = std::max(longest, job.waited);
   }
-  cookbook::println("{:<26}{:10.1f} s{:10} s{:10} s{:10.0f} %", name, waited / double(jobs.size()), longest, pool.bill,
+  cookbook::println("{:<26}{:10.1f} s{:10} s{:10} s{:16.0f} %", name, waited / double(jobs.size()), longest, pool.bill,
                     100.0 * used / double(pool.bill));
 }
 
@@ -83,15 +83,11 @@ int main(int argc, char** argv) {
   ElasticPool burst{{false, private_limit}, {true, public_limit}, 20};
   cookbook::Figures chart("Load and workers", cookbook::rate("jobs or workers", 1), "simulation");  // for `--json`
   std::size_t most_private = 0;
-  cookbook::println("with both clouds: second  jobs waiting  private workers  public workers");
   const std::size_t peak = run(burst, jobs, [&] {
     const std::size_t waiting = burst.queue.size();
     const std::size_t in_private = burst.private_cloud.workers.size(), in_public = burst.public_cloud.workers.size();
     most_private = std::max(most_private, in_private);
     const int now = burst.now - 1;
-    if (now % 100 == 50 && now < end_of_jobs) {
-      cookbook::println("{:24}  {:12}  {:15}  {:14}", now, waiting, in_private, in_public);
-    }
     if (now % 5 != 0 || now < 20) return;  // the chart has a point every 5 s from second 20 on
     const auto point = [&](const char* line) { return fmt::format("{}, {} s", line, now); };
     chart.add(point("jobs waiting"), cookbook::timing_of({1}), double(waiting));
@@ -99,24 +95,24 @@ int main(int argc, char** argv) {
     chart.add(point("public workers"), cookbook::timing_of({1}), double(in_public));
   });
 
-  cookbook::println("\n                         average wait  longest      bill    for work");
+  cookbook::println("{:26}{:>12}{:>12}{:>12}{:>18}", "pool", "average wait", "longest", "bill", "of it for work");
   for (const std::size_t size : {private_limit, peak}) {
     std::deque<Job> again = random_jobs(seed);
     ElasticPool fixed{{false, size, std::vector<Worker>(size, Worker{0})}, {true, 0}, never};
     run(fixed, again);
     print_row(fmt::format("{} workers all the time", size), fixed, again);
   }
-  std::deque<Job> again = random_jobs(seed);
-  ElasticPool small{{false, private_limit}, {true, 0}, 20};
-  run(small, again);
-  print_row(fmt::format("0 to {} private", private_limit), small, again);
-  print_row("and public ones at the peak", burst, jobs);
+  for (const std::size_t limit : {private_limit, peak}) {
+    std::deque<Job> again = random_jobs(seed);
+    ElasticPool elastic{{false, limit}, {true, 0}, 20};
+    run(elastic, again);
+    print_row(fmt::format("0 to {} private", limit), elastic, again);
+  }
+  print_row(fmt::format("0 to {} private, and public", private_limit), burst, jobs);
 
-  std::vector<int> asked = {0, 0};       // seconds of work per tenant
   double count[2] = {}, waited[2] = {};  // of jobs that may leave, and of sensitive ones
   int longest[2] = {}, moved = 0, sensitive_moved = 0, moved_early = 0;
   for (const Job& job : jobs) {
-    asked[job.tenant] += job.work;
     ++count[job.sensitive], waited[job.sensitive] += job.waited;
     longest[job.sensitive] = std::max(longest[job.sensitive], job.waited);
     moved += job.was_public;
@@ -128,9 +124,8 @@ int main(int argc, char** argv) {
                     longest[1], waited[0] / count[0], longest[0]);
 
   cookbook::Checks checks;
-  checks.equal("seconds of work metered per tenant", burst.used, asked);
   checks.equal("sensitive jobs in the public cloud", sensitive_moved, 0);
-  checks.equal("jobs that moved there in less than 10 s", moved_early, 0);
+  checks.equal(fmt::format("jobs in the public cloud after less than {} s", seconds_in_queue), moved_early, 0);
   checks.within("most private workers at once", most_private, 1, private_limit);
   if (cookbook::json_wanted()) chart.print(checks);
   return checks.exit_code();

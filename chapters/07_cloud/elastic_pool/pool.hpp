@@ -18,7 +18,7 @@ struct Job {
   bool was_public = false;
 };
 
-/// A rented machine. It starts, works, and is idle until it is given back.
+/// A machine that is paid for by the second. It starts, works, and is idle until it is given back.
 struct Worker {
   int starting;     ///< seconds until it is ready
   int working = 0;  ///< seconds until its job is done

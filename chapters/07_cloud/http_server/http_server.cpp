@@ -75,41 +75,44 @@ bool is_open(unsigned short port) try {
 /// Visits the server as all kinds of clients do, ends it, and prints what each client got. Returns the statuses.
 std::vector<int> visit(unsigned short port) {
   std::vector<int> statuses;
-  const auto report = [&](std::string_view who, std::string_view does, int status, std::string_view more = "") {
+  const auto report = [&](std::string_view who, std::string_view does, std::string_view limit, int status,
+                          std::string_view more = "") {
     statuses.push_back(status);
     const std::string got = status == 0 ? "no answer" : std::to_string(status);
-    cookbook::println("{:<9} {:<46} {}{}", who, does, got, more);
+    cookbook::println("{:<9} {:<40} {:<13} {}{}", who, does, limit, got, more);
   };
+  cookbook::println("{:<9} {:<40} {:<13} {}", "client", "what it does", "limit", "status");
 
   {
     Client first = come_in(port), second = come_in(port), third = come_in(port);
     first.send(request("GET /"));
-    report("client", "asks again on its connection", first.receive());
-    report("client", "comes while three are connected", Client(port).receive());
+    report("first", "asks again on its connection", "", first.receive());
+    report("fourth", "comes while three are connected", "3 clients", Client(port).receive());
   }
 
   Client slow = come_in(port);
   const cookbook::Stopwatch watch;
   while (slow.send("G")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  report("slow", "sends one letter every 20 ms", slow.receive(), fmt::format(" after {:.1f} s", watch.seconds()));
+  report("slow", "sends one letter every 20 ms", "1 s", slow.receive(),
+         fmt::format(" after {:.1f} s", watch.seconds()));
 
   Client greedy = come_in(port);
   greedy.send(request("POST /echo", "Content-Length: 65537\r\n", std::string(65'537, 'x')));
-  report("greedy", "sends a body of 65537 bytes", greedy.receive());
+  report("greedy", "sends a body of 65537 bytes", "65536 bytes", greedy.receive());
 
   Client confused = come_in(port);
   confused.send(request("POST /echo", "Content-Length: 1\r\nContent-Length: 2\r\n", "x"));
-  report("confused", "names two lengths for one body", confused.receive());
+  report("confused", "names two lengths for one body", "one length", confused.receive());
 
   Client late = come_in(port);
   late.send(request("POST /echo", "Content-Length: 4\r\nExpect: 100-continue\r\n"));
-  report("late", "sends the head of a request, and waits", late.receive());
+  report("late", "sends the head of a request, and waits", "", late.receive());
   cookbook::println("SIGTERM");
   std::raise(SIGTERM);
   while (is_open(port)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  cookbook::println("new       wants to connect                               is refused");
+  cookbook::println("{:<9} {:<54} is refused", "new", "wants to connect");
   late.send("body");
-  report("late", "sends the body", late.receive());
+  report("late", "sends the body", "", late.receive());
   return statuses;
 }
 

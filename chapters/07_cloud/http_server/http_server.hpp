@@ -54,8 +54,8 @@ inline http::status status_of(const error_code& error) {
 
 class HttpServer {
  public:
-  /// The application: makes the answer to a request; if it throws, the answer is 500. It is called by the server's only
-  /// thread.
+  /// The application: makes the answer to a request; if it throws, the answer is 500. It must not block: it is called
+  /// by the server's only thread.
   using Application = std::function<Response(const Request&)>;
 
   /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
@@ -119,7 +119,7 @@ class HttpServer {
     const Leaving leaving{clients_};
     beast::flat_buffer buffer(16'384);
     int skipped = 0;                 // bytes of the empty line before this request
-    stream.expires_after(timeout_);  // until the answer is written, not for each piece
+    stream.expires_after(timeout_);  // one deadline for the request and its answer
     for (bool keep = true; keep && acceptor_.is_open();) {
       Parser parser;
       parser.header_limit(8'000);
@@ -148,7 +148,7 @@ class HttpServer {
       stream.expires_after(timeout_);  // for the pause, the next request and its answer
     }
     // To close while bytes of the client are unread sends a reset, which may destroy the answer on its way. So this
-    // side ends first, and what still comes is dropped, up to 1 MiB.
+    // side ends first, and what still comes is dropped, in up to 256 reads.
     error_code gone;
     stream.socket().shutdown(acceptor_.is_open() ? tcp::socket::shutdown_send : tcp::socket::shutdown_both, gone);
     for (int i = 0; i < 256 && !gone; ++i) {

@@ -1,9 +1,9 @@
 // Web application
 //
-// A web framework is a table from paths to functions. The application is what you see in this file: four pages, put
-// into a table (routes.hpp). What answers everything else, the table does by itself: pages that do not exist, methods
-// that a page does not have, handlers that fail. The program asks itself eight times and prints what came back. The
-// server is the simplest there is, as in a tutorial; the recipe http_server says what it lacks.
+// The application is the function pages(): four pages, put into a table of routes (routes.hpp). The table itself
+// answers for pages that do not exist, methods that a page does not have and handlers that fail. The program starts a
+// server, sends it eight requests, and prints what came back. The server is the simplest there is; the recipe
+// http_server says what it lacks.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/web_application/web_application.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application
 // Run:     web_application [--serve] [--port N]
@@ -116,13 +116,17 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < visits.size(); ++i) serve_one(acceptor, routes);
   });
   std::vector<unsigned> statuses;
+  cookbook::println("{:<23}  {:6}  {:<24}  {}", "request", "status", "Content-Type", "answer");
   for (const auto& [method, target, body] : visits) {
     const Response response = ask(port, method, target, body);
     statuses.push_back(response.result_int());
-    const std::string name = fmt::format("{} {}", std::string(http::to_string(method)), target);
-    const std::string_view reason = http::obsolete_reason(response.result()), allow = response[http::field::allow];
-    cookbook::println("{:<23} {} {:<22} {}{}", name, response.result_int(), std::string(reason), response.body(),
-                      allow.empty() ? "" : fmt::format("(allowed: {})", allow));
+    std::string sent = fmt::format("{} {}", std::string(http::to_string(method)), target), got = response.body();
+    if (!body.empty()) sent += ", " + body;
+    if (method == http::verb::head)
+      got = fmt::format("(of {} bytes)", std::string(response[http::field::content_length]));
+    if (response.count(http::field::allow) > 0) got = "Allow: " + std::string(response[http::field::allow]);
+    cookbook::println("{:<23}  {:6}  {:<24}  {}", sent, response.result_int(),
+                      std::string(response[http::field::content_type]), got);
   }
 
   cookbook::Checks checks;

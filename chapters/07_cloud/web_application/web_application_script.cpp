@@ -1,8 +1,8 @@
 // Pitfall: what a visitor sends becomes a part of the page
 //
 // The page greets its visitor by the name in the query. Somebody sends other people a link to it in which the name is a
-// script. Their browsers execute it as if the page's author had written it: it may read what they type, and act in
-// their names (cross-site scripting).
+// script ("%3C" is how a browser writes "<" there). Their browsers execute it as if the page's author had written it:
+// it may read what they type, and act in their names (cross-site scripting).
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/web_application/web_application_script.cpp -o web_application_script
 // Run:     web_application_script
@@ -18,7 +18,7 @@ int main() {
     response.body() = "<p>Hello " + query(request, "name") + "!</p>";  // wrong: the name as it came
   };
 
-  for (const char* name : {"Ada", "O'Neill", "Ada<script>steal()</script>"}) {
+  for (const char* name : {"Ada", "O'Neill", "Ada%3Cscript%3Esteal()%3C/script%3E"}) {
     const Response response = answer(routes, {http::verb::get, "/hello?name=" + std::string(name), 11, ""});
     std::printf("%s\n", response.body().c_str());
     if (response.body().find("<script>") != std::string::npos) {
