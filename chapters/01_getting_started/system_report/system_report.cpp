@@ -1,8 +1,8 @@
 // System report
 //
 // Prints what this machine and this build have, and what each part is needed for: processors, caches, libraries,
-// devices, and how many recipes can be built. It is not linked with the libraries that it looks for,
-// because then it could not start without them. It asks the system for each of them while it runs, with dlopen.
+// devices, and how many recipes can be built. It is not linked with the libraries that it looks for, because then it
+// could not start without them. It asks the system for each of them while it runs, with dlopen.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/system_report/system_report.cpp common/cookbook/*.cpp -lhwloc -lfmt -pthread -o system_report
 // Run:     system_report [--manifest FILE]
