@@ -41,7 +41,7 @@ std::vector<std::vector<std::string>> rows(const test_support::Result& result) {
       const std::string text = line.substr(std::min(from, line.size()), length);
       return text.substr(0, text.find_last_not_of(' ') + 1);
     };
-    cells.push_back({std::to_string(std::stoi(line)), cell(3, 41), cell(44, 25), cell(69, 25), cell(94, 99)});
+    cells.push_back({std::to_string(std::stoi(line)), cell(3, 41), cell(44, 33), cell(77, 33), cell(110, 99)});
   }
   return cells;
 }
@@ -56,8 +56,9 @@ TEST(language_tour, every_step_gives_what_the_page_says) {
     verdicts.push_back(row[4]);
   }
   EXPECT_THAT(numbers, testing::ElementsAre("1", "2", "3", "4", "5", "6", "6", "7", "8", "9", "10")) << result.text();
-  EXPECT_THAT(values, testing::ElementsAre("900, 22", "1.5811", "A, A, elp", "eggs, 100, 2", "1 1 2 3 5 8", "positive",
-                                           "negative, zero, refused", "cats windows 7", "1 2 3", "1.5346", "3.0, 6.0"))
+  EXPECT_THAT(values,
+              testing::ElementsAre("900, 22", "1.5811", "A, A, elp", "eggs, ham, 2", "1 1 2 3 5 8", "positive",
+                                   "negative, zero, refused, refused", "cats windows 7", "1 2 3", "1.5346", "3.0, 6.0"))
       << result.text();
   EXPECT_THAT(verdicts, testing::ElementsAre("differs", "same", "differs", "same", "same", "differs", "same", "differs",
                                              "differs", "same", "differs"))
@@ -84,7 +85,7 @@ print(f"{abs(1.5 + 0.5j):.4f}")
 word = "Help" + "A"
 print(word[4], word[-1], word[1:3], sep=", ")
 things = ["spam", "eggs", 100, 1234]; part = things[1:-1]; part[0] = "ham"
-print(things[1], things[-2], len(part), sep=", ")
+print(things[1], part[0], len(part), sep=", ")
 a, b, found = 0, 1, []
 while b < 10:
     found.append(str(b))
@@ -96,7 +97,7 @@ def strict(text):
     except ValueError: return "refused"
 try: print(kind_of(int("7x")))
 except ValueError as error: print(type(error).__name__)
-print(", ".join(map(strict, ("-5", "0", "7x"))))
+print(", ".join(map(strict, ("-5", "0", "7x", ""))))
 words = ["cat", "window"]
 for word in words: word += "s"
 print(*words, len(words[1]))

@@ -142,7 +142,8 @@ TEST(programming_models, the_program_has_a_row_per_form) {
   std::ranges::generate(a, std::ref(random));
   std::ranges::generate(b, std::ref(random));
   const std::uint64_t sum = std::inner_product(a.begin(), a.end(), b.begin(), std::uint64_t{0});
-  EXPECT_TRUE(result.has_line("100003 products, 3 tasks, the sum is " + std::to_string(sum))) << sum << result.text();
+  EXPECT_TRUE(result.has_line("100003 products, 3 tasks, the sum modulo 2^64 is " + std::to_string(sum)))
+      << sum << result.text();
   EXPECT_EQ(result.lines_with("^[a-z, ]+ +[0-9.]+ ms$").size(), 6U) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
 }

@@ -40,22 +40,22 @@ class Manifest {
   test_support::TemporaryDirectory folder_;
 };
 
-const std::string two_chapters =
+const std::string three_chapters =
     "lock\t02_threads\tLock\tOne.\tplain\t\t\n"
     "queue\t02_threads\tQueue\tTwo.\tplain\ttbb\tlibtbb-dev\n"
     "sort\t02_threads\tSort\tThree.\tplain\ttbb\tlibtbb-dev\n"
     "pipe\t03_processes\tPipe\tFour.\tplain\ttbb\t\n"
+    "loop\t04_async\tLoop\tSix.\tplain\ttbb\tlibtbb-dev\n"
     "hello\t03_processes\tHello\tFive.\tmpi 5\tmpi\topenmpi-bin and libopenmpi-dev\n";
 
-TEST(system_report, reports_machine_libraries_and_chapters_of_this_build) {
+TEST(system_report, reports_machine_libraries_and_recipes_of_this_build) {
   const auto result = run("system_report");
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^caches .* (level \\d \\d+ [KM]iB(, )?)+$|^caches .* not known$").size(), 1U)
       << result.text();
   EXPECT_EQ(result.lines_with("^Boost's headers .* (\\d+\\.\\d+|not found)$").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^memory .* [0-9.]+ GiB in [1-9]\\d* NUMA node").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^01_getting_started .* [1-9]\\d* of [1-9]\\d* recipes built").size(), 1U)
-      << result.text();
+  EXPECT_EQ(result.lines_with("^recipes .* [1-9]\\d* of [1-9]\\d* can be built").size(), 1U) << result.text();
   // What the program says of a library is what the loader says here.
   for (const auto& [row, file, found] : {std::array{"oneTBB", "libtbb.so.12", "libtbb\\.so\\.12.*"},
                                          {"Open MPI", "libmpi.so.40", "libmpi\\.so\\.40.*"},
@@ -142,12 +142,12 @@ TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
 }
 
 TEST(system_report, names_the_packages_and_the_recipes_that_wait_for_them) {
-  const Manifest manifest(two_chapters);
+  const Manifest manifest(three_chapters);
   const auto result = run("system_report", {"--manifest", manifest.path()});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^0[23]_\\w+ .* (\\d+ of .*)$"),
-            (std::vector<std::string>{"1 of 3 recipes built, missing: libtbb-dev (queue, sort)",
-                                      "1 of 2 recipes built, missing: openmpi-bin and libopenmpi-dev (hello)"}))
+  EXPECT_EQ(result.captures("^recipes +all chapters +(.*)$"),
+            (std::vector<std::string>{"2 of 6 can be built, missing: libtbb-dev (queue, sort, loop), "
+                                      "missing: openmpi-bin and libopenmpi-dev (hello)"}))
       << result.text();
 }
 
@@ -171,11 +171,12 @@ std::set<int> chapters_in(const std::string& text) {
 }
 
 // What a new chapter, or a new recipe of one, would make untrue.
-TEST(system_report, every_chapter_has_a_line_and_is_named_where_something_is_needed_for_it) {
+TEST(system_report, every_chapter_is_named_where_something_is_needed_for_it) {
   const auto result = run("system_report");
   const std::map<std::string, std::string> rows = {{"boost", "Boost's headers"}, {"tbb", "oneTBB"},
                                                    {"mpi", "Open MPI"},          {"rabbitmq", "RabbitMQ's client"},
-                                                   {"cuda", "NVIDIA's driver"},  {"opencl", "OpenCL's loader"}};
+                                                   {"cuda", "NVIDIA's driver"},  {"opencl", "OpenCL's loader"},
+                                                   {"fiber", "Boost's headers"}};
   std::map<std::string, std::set<int>> named;
   for (const auto& [need, row] : rows) {
     const auto needed_for = result.captures("^" + row + " +(\\S.*?\\))  ");
@@ -191,9 +192,6 @@ TEST(system_report, every_chapter_has_a_line_and_is_named_where_something_is_nee
     std::istringstream in(line);
     for (std::string column; std::getline(in, column, '\t');) columns.push_back(column);
     columns.resize(7);
-    EXPECT_EQ(result.lines_with("^" + columns[1] + " +\\S.*  \\d+ of \\d+ recipes built").size(), 1U)
-        << columns[1] << " with its subject\n"
-        << result.text();
     std::istringstream needs(columns[5]);
     for (std::string need; needs >> need;) {
       if (!rows.contains(need)) continue;
@@ -225,9 +223,7 @@ TEST(system_report, where_a_port_may_not_be_opened_it_says_so) {
     const auto result = run_without(call);
     if (!result) GTEST_SKIP() << "no filters of system calls here";
     EXPECT_EQ(result->exit_code, 1) << call << "\n" << result->text();
-    EXPECT_EQ(result->lines_with("^FAIL  a thread can be started, and a port can be opened").size(), 1U)
-        << call << "\n"
-        << result->text();
+    EXPECT_EQ(result->lines_with("^FAIL  a port can be opened").size(), 1U) << call << "\n" << result->text();
   }
 }
 
@@ -239,9 +235,9 @@ TEST(system_report, a_manifest_that_is_not_there_is_refused) {
 }
 
 TEST(system_report_manifest, counts_what_is_built_and_what_is_missing) {
-  const Manifest manifest(two_chapters);
+  const Manifest manifest(three_chapters);
   const auto chapters = read_manifest(manifest.path());
-  ASSERT_EQ(chapters.size(), 2U);
+  ASSERT_EQ(chapters.size(), 3U);
   EXPECT_EQ(chapters.at("02_threads").recipes, 3);
   EXPECT_EQ(chapters.at("02_threads").built, 1);
   const std::map<std::string, std::vector<std::string>> waiting = {{"libtbb-dev", {"queue", "sort"}}};

@@ -1,5 +1,7 @@
 // The shares, a worker from inside, and the program's output.
 
+#include <dlfcn.h>
+
 #include <cmath>
 
 #include "08_heterogeneous/opencl_two_devices/two_devices.hpp"
@@ -22,7 +24,16 @@ class NotedWorker : public Worker {
   static inline std::vector<std::string> asked;  // all of them, in order
 };
 
+int flushes = 0;  // of all queues
+
 }  // namespace
+
+/// Stands before that of the library.
+extern "C" cl_int clFlush(cl_command_queue queue) {
+  static const auto real = reinterpret_cast<decltype(&clFlush)>(dlsym(RTLD_NEXT, "clFlush"));
+  ++flushes;
+  return real(queue);
+}
 
 // The program's functions are tested from inside, too.
 #define main main_of_the_program
@@ -89,6 +100,17 @@ TEST(opencl_two_devices_worker, computes_its_part_and_nothing_else) {
     for (int k = 0; k < 3; ++k) x = std::fma(-3.75F * x, x, 3.75F * x);
     EXPECT_EQ(values[i], 300 <= i && i < 500 ? x : -1) << i;
   }
+}
+
+TEST(opencl_two_devices_worker, hands_its_part_to_the_device_before_somebody_waits_for_it) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  Worker worker(*device, 1'000, 3);
+  const int before = flushes;
+  worker.start(0, 1'000);
+  EXPECT_GT(flushes, before);
+  std::vector<float> values(1'000);
+  worker.fetch(values.data());
 }
 
 TEST(opencl_two_devices_worker, does_not_wait_for_its_device) {

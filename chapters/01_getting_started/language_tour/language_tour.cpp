@@ -2,7 +2,7 @@
 //
 // Ten small steps for those who come from Python: integers, complex numbers, strings, lists, a while loop, branches, a
 // for loop, a function, names from libraries, a class. Each is a short function for something that one can do in
-// Python. The table shows what Python gives and what C++ gives. Guess first in which steps they differ.
+// Python. The table shows what Python gives, which is written into this program, and what C++ gives.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/language_tour/language_tour.cpp common/cookbook/*.cpp -lfmt -o language_tour
 // Run:     language_tour [--differing]
@@ -29,7 +29,7 @@ std::string integers() {
   return fmt::format("{}, {}", width * height, height / 2);
 }
 
-// 2. Complex numbers: the modulus is the square root of 1.5 * 1.5 + 0.5 * 0.5.
+// 2. Complex numbers: std::abs gives the modulus.
 std::string complex_numbers() {
   using namespace std::complex_literals;  // for the i at the end of 0.5i
   return fmt::format("{:.4f}", std::abs(1.5 + 0.5i));
@@ -47,7 +47,7 @@ std::string lists() {
   const std::vector<Thing> list = {"spam", "eggs", 100, 1234};
   std::vector<Thing> slice(list.begin() + 1, list.end() - 1);  // copies of "eggs" and 100
   slice[0] = "ham";
-  return fmt::format("{}, {}, {}", std::get<std::string>(list[1]), std::get<int>(list.end()[-2]), slice.size());
+  return fmt::format("{}, {}, {}", std::get<std::string>(list[1]), std::get<std::string>(slice[0]), slice.size());
 }
 
 // 5. while: fibonacci_below is in a header of our own, fibonacci.hpp.
@@ -60,7 +60,7 @@ std::string kind_of(int number) {
   return "positive";
 }
 
-/// The number that `text` is, or nothing if it is not a whole number, or too large for an int.
+/// The number that `text` is; empty if it is not a whole number, or too large for an int.
 std::optional<int> whole_number(const std::string& text) {
   const char* const text_end = text.data() + text.size();
   int number = 0;
@@ -76,7 +76,7 @@ std::string branches() { return kind_of(std::stoi("7x")); }
 // The same with whole_number.
 std::string strict_branches() {
   std::vector<std::string> kinds;
-  for (const char* text : {"-5", "0", "7x"}) {
+  for (const char* text : {"-5", "0", "7x", ""}) {
     const std::optional<int> number = whole_number(text);
     kinds.push_back(number ? kind_of(*number) : "refused");  // *number is what the optional holds
   }
@@ -134,22 +134,22 @@ int main(int argc, char** argv) {
       {1, "integers: width * height, height / 2", "900, 22.5", integers()},
       {2, "complex: modulus of 1.5 + 0.5i", "1.5811", complex_numbers()},
       {3, "strings: word[4], last, word[1:3]", "A, A, el", strings()},
-      {4, "lists: elements 1, -2, len(list[1:-1])", "eggs, 100, 2", lists()},
+      {4, "lists: list[1], slice[0], len(slice)", "eggs, ham, 2", lists()},
       {5, "while: Fibonacci numbers below 10", "1 1 2 3 5 8", while_loop()},
       {6, "if: kind of the text 7x", "ValueError", branches()},
-      {6, "if: kinds of -5, 0, 7x, strictly", "negative, zero, refused", strict_branches()},
-      {7, "for: words after word += \"s\", length", "cat window 6", for_loop()},
+      {6, "if: kinds of -5, 0, 7x, \"\", strictly", "negative, zero, refused, refused", strict_branches()},
+      {7, "for: words after += \"s\", length of 2nd", "cat window 6", for_loop()},
       {8, "functions: list after append(list)", "1 2 3 4", functions()},
       {9, "names: sin(1) + log(2)", "1.5346", names()},
       {10, "classes: x.r, y.r after y = x, y.r = 6", "6.0, 6.0", classes()},
   };
-  cookbook::println("{:<44}{:<25}{}", "step", "in Python", "in C++");
+  cookbook::println("{:<44}{:<33}{}", "step", "in Python", "in C++");
   std::vector<int> different;
   for (const auto& [number, what, python, cpp] : steps) {  // & makes references: without it each turn makes a copy
     const bool same = python == cpp;
     if (!same) different.push_back(number);
     if (!same || !differing) {
-      cookbook::println("{:>2} {:<41}{:<25}{:<25}{}", number, what, python, cpp, same ? "same" : "differs");
+      cookbook::println("{:>2} {:<41}{:<33}{:<33}{}", number, what, python, cpp, same ? "same" : "differs");
     }
   }
 

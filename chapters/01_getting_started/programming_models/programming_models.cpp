@@ -2,7 +2,7 @@
 //
 // One dot product by shared memory, by threads, by messages between processes, and data parallel (models.hpp). The
 // models differ in who has the numbers and where the sums meet. The program prints how long each takes, beside one
-// task that does all of it: what costs time is not the computing, but what the tasks have to exchange.
+// task that does all of it. Two forms take much longer than the computing, because of what their tasks exchange.
 //
 // Compile: g++ -std=c++20 -O3 -Icommon chapters/01_getting_started/programming_models/programming_models.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o programming_models
 // Run:     programming_models [--numbers N] [--tasks N]
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   std::generate(b.begin(), b.end(), std::ref(random));
   const Sum expected = dot(a, b);
 
-  cookbook::println("{} products, {} tasks, the sum is {}", size, tasks, expected);
+  cookbook::println("{} products, {} tasks, the sum modulo 2^64 is {}", size, tasks, expected);
   int wrong = 0;
   wrong += measure("one task, for comparison", expected, [&] { return dot(a, b); });
   wrong += measure("shared memory, a lock for each product", expected, [&] { return by_shared_memory(a, b, tasks); });
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   wrong += measure("threads, a result from each", expected, [&] { return by_threads(a, b, tasks); });
   wrong += measure("messages to processes", expected, [&] { return by_messages(a, b, tasks); });
   // Last, since the library keeps its threads: fork copies only the thread that calls it.
-  wrong += measure("data parallel", expected, [&] { return by_data_parallel(a, b); });
+  wrong += measure("data parallel, on all cores", expected, [&] { return by_data_parallel(a, b); });
 
   cookbook::Checks checks;
   checks.equal("runs with another sum than one task", wrong, 0);

@@ -13,7 +13,7 @@
 #include <cstdio>
 
 int main() {
-  volatile long sum = 0;  // volatile: the compiler must load it from memory, as it would in a larger program
+  volatile long sum = 0;  // volatile: the compiler must load it from memory each time
   int ends[2];
   if (pipe(ends) != 0) return 3;
   if (fork() == 0) {

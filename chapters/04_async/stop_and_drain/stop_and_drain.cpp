@@ -2,8 +2,9 @@
 //
 // A service has twenty orders in its queue, and three workers. While the workers are busy, it is asked to end by
 // SIGTERM, as every service manager does it. By default the signal ends the process at once: orders that were begun are
-// never finished, and the others are forgotten. In good order, the queue is closed, what is in flight is finished, and
-// what nobody has begun is handed back. The program starts both forms as child processes, and prints what they do.
+// never finished, and the others are forgotten. In good order, the queue is closed, what nobody has begun is handed
+// back, and what is in flight is finished. The program starts both forms as child processes, and the second one once
+// more, to kill it while its workers finish. It prints what has become of the orders.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/stop_and_drain/stop_and_drain.cpp common/cookbook/*.cpp -lfmt -pthread -o stop_and_drain
 // Run:     stop_and_drain [--orders N] [--workers N] [--order-ms N]
@@ -30,6 +31,7 @@
 namespace {
 
 using cookbook::println;
+using namespace std::chrono_literals;
 
 struct Settings {
   int orders = 20, workers = 3, order_ms = 150;
@@ -44,7 +46,7 @@ void work(ClosableQueue<int>& queue, int order_ms) {
   }
 }
 
-/// Naive: nothing asks for the signal, so it ends the process, wherever its threads are.
+/// Naive: nobody reads the signal, so it ends the process, wherever its threads are.
 void serve_until_killed(const Settings& settings) {
   ClosableQueue<int> queue;
   for (int order = 0; order < settings.orders; ++order) queue.push(order);
@@ -68,13 +70,11 @@ void serve_until_asked_to_end(const Settings& settings) {
   for (int i = 0; i < settings.workers; ++i) workers.emplace_back([&] { work(queue, settings.order_ms); });
 
   signalfd_siginfo signal = {};
-  check(read(signals, &signal, sizeof signal), "read");  // waits for a signal, as one waits for a message
-  close(signals);
-  println("asked to end");
-  const std::deque<int> not_begun = queue.close();  // from here on nothing is begun
-  workers.clear();                                  // joins them: what is in flight is finished
+  check(read(signals, &signal, sizeof signal), "read");  // waits for it, as one waits for a message
+  const std::deque<int> not_begun = queue.close();       // from here on nothing is begun
   for (const int order : not_begun) println("hands back {}", order);
-  println("ends");
+  println("waits for {} workers", workers.size());
+  workers.clear();  // joins them: what is in flight is finished
 }
 
 /// What became of the orders of a service.
@@ -83,12 +83,18 @@ struct Outcome {
   int exit_code = 0;
 };
 
-/// Starts a service, asks it to end when its workers have begun their second orders, and reads what it says.
-Outcome ask_to_end(void (*serve)(const Settings&), const Settings& settings) {
+/// Starts a service, asks it to end when its workers have begun their second orders, and reads what it says. An
+/// impatient manager kills it as soon as it waits for its workers.
+Outcome ask_to_end(void (*serve)(const Settings&), const Settings& settings, bool impatient = false) {
   cookbook::ChildProcess service([&] { serve(settings); });
   const int enough = std::min(settings.orders, 2 * settings.workers);
   for (int begun = 0; begun < enough; ++begun) service.read_until("began");
   service.send_signal(SIGTERM);
+  if (impatient) {
+    std::string said;
+    while (said.find("waits for") == std::string::npos && !service.wait(0ms)) said += service.read_all(10ms);
+    service.send_signal(SIGKILL);
+  }
   service.read_all();
   Outcome outcome;
   outcome.exit_code = service.wait();
@@ -125,16 +131,20 @@ int main(int argc, char** argv) {
 
   const Outcome killed = ask_to_end(serve_until_killed, settings);
   const Outcome ended = ask_to_end(serve_until_asked_to_end, settings);
+  const Outcome lost_patience = ask_to_end(serve_until_asked_to_end, settings, true);
   println("SIGTERM               finished    broken off  handed back  forgotten  exit code");
-  row("ends the process", killed, settings.orders);
-  const std::vector<int> safe = row("asks for an end", ended, settings.orders);
+  row("left to the default", killed, settings.orders);
+  const std::vector<int> safe = row("read as a message", ended, settings.orders);
+  row("read, then SIGKILL", lost_patience, settings.orders);
 
   std::vector<int> all(settings.orders);
   std::iota(all.begin(), all.end(), 0);
   cookbook::Checks checks;
   checks.that("in good order each order is finished or handed back, once", safe == all);
-  checks.equal("what was begun and not finished in good order",
-               static_cast<int>(ended.began.size() - ended.finished.size()), 0);
+  checks.equal("in good order, begun and not finished", static_cast<int>(ended.began.size() - ended.finished.size()),
+               0);
+  checks.equal("killed while it waits, neither begun nor handed back",
+               settings.orders - static_cast<int>(lost_patience.began.size() + lost_patience.handed_back.size()), 0);
   checks.equal("exit codes", std::vector{killed.exit_code, ended.exit_code}, {-SIGTERM, 0});
   return checks.exit_code();
 }

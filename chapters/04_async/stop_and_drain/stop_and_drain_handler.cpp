@@ -1,7 +1,7 @@
 // Pitfall: a signal handler that locks
 //
 // A handler runs in the middle of whatever a thread is doing. Here the thread holds the lock of a queue at that moment,
-// and the handler wants the same lock: it waits for the thread that it has interrupted itself, for ever. So does a
+// and the handler wants the same lock: it waits for the thread in the middle of which it runs, for ever. So can a
 // handler that allocates memory or prints by printf(), since these have locks of their own.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/stop_and_drain/stop_and_drain_handler.cpp -pthread -o stop_and_drain_handler

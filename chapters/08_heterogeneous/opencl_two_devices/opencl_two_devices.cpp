@@ -2,8 +2,8 @@
 //
 // A job of independent elements is shared by two devices, such as a GPU and the processor. Each first computes a small
 // part, alone and measured. Then the whole job is done in four ways: by the first device, by the second, by both with
-// one half each, and by both in proportion to their speeds, so that both end at about the same time. A machine with one
-// device divides it into two sub-devices, one with a quarter of its cores or more, the other with the rest.
+// one half each, and by both in proportion to the speeds of the trials. A machine with one device divides it into two
+// sub-devices, one with a quarter of its cores or more, the other with the rest.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices
 // Run:     opencl_two_devices [--elements N] [--first N] [--second N]

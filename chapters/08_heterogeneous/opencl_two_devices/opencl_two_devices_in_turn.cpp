@@ -1,8 +1,8 @@
 // Pitfall: the host waits for the first device before it starts the second
 //
 // The result of the first part is fetched by a read that blocks. Only when it returns does the host start the second
-// part. All elements are right, but at any time one of the two devices is idle. The state of the first kernel shows it:
-// it is complete before the second one is queued.
+// part, so at any time one of the two devices is idle. The state of the first kernel shows it: it is complete before
+// the second one is queued.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices_in_turn.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices_in_turn
 // Run:     opencl_two_devices_in_turn
