@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/run.hpp"
@@ -46,6 +47,14 @@ TEST(task_pipeline, without_a_limit_the_texts_pile_up) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_GT(in_flight(result, "graph without a limit"), 100);
   EXPECT_EQ(in_flight(result, "graph, 8 tokens"), 8);
+}
+
+TEST(task_pipeline_timing, each_graph_and_the_pipeline_count_several_texts_at_a_time) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  const auto result = run("task_pipeline");
+  const auto times = result.captures("^.+ (\\d+\\.\\d\\d) ms +\\d+$");
+  ASSERT_EQ(times.size(), 4U) << result.text();
+  for (const int row : {1, 2, 3}) EXPECT_LT(std::stod(times[row]), 0.8 * std::stod(times[0])) << result.text();
 }
 
 TEST(task_pipeline, one_text_is_enough) { EXPECT_EQ(run("task_pipeline", {"--texts", "1"}).exit_code, 0); }

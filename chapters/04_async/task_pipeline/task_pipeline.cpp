@@ -3,8 +3,8 @@
 // Texts go through three stages: they are read in order, their letters are counted by several threads at the same time,
 // and they are written in order. Reading is faster than counting, so without a limit the texts pile up in memory. With
 // eight tokens no more than eight are in flight: a text needs a token to be read, and gives it back when it has been
-// written. The program does this by oneTBB's ready-made pipeline and by a flow graph, and prints the times and how many
-// texts were in flight.
+// written. The program does this by a flow graph and by oneTBB's ready-made pipeline, beside one thread and a graph
+// without a limit, and prints the times and how many texts were in flight.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/task_pipeline/task_pipeline.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o task_pipeline
 // Run:     task_pipeline [--texts N] [--tokens N]
