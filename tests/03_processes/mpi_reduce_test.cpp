@@ -142,7 +142,7 @@ TEST(mpi_reduce, one_rank_has_its_own_numbers_without_mpirun_too) {
 }
 
 TEST(mpi_reduce, arrays_of_different_lengths_end_all_ranks_with_a_message) {
-  const auto result = run_ranks(3, "mpi_reduce", {"--odd-one", "2"});
+  const auto result = run_ranks(3, "mpi_reduce", {"--longer", "2"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_TRUE(result.out.empty()) << result.text();
   EXPECT_THAT(result.err, testing::ElementsAre("mpi_reduce: the ranks' arrays differ in length"));

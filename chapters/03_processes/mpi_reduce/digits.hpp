@@ -11,7 +11,7 @@ inline int number_of(int rank) {
   return numbers[rank % 4];
 }
 
-constexpr int max_digits = 19;  ///< that 64 bits hold, and 10 to that power
+constexpr int max_digits = 19;  ///< as many as fit, with their scale, into 64 bits
 
 /// Decimal digits as a number, and 10 to the power of how many they are: {42, 100} or {7, 10}.
 struct Digits {

@@ -5,7 +5,7 @@
 // 3 and 5, and last an operator of the program's own puts them one after another, in the order of the ranks.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce
-// Run:     mpirun -n 3 mpi_reduce [--length N] [--root N] [--odd-one N]
+// Run:     mpirun -n 3 mpi_reduce [--length N] [--root N] [--longer N]
 
 #include <algorithm>
 #include <cstdint>
@@ -72,11 +72,11 @@ std::vector<Digits> by_own_operator(int rank) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int length = 3, root = 0, odd_one = -1;
+  int length = 3, root = 0, longer = -1;
   cookbook::Options options("Combine the arrays of all ranks");
   options.add("length", length, "length of each rank's array", 1, 1000);
   options.add("root", root, "the rank that gets the sum", 0, 1'000'000);
-  options.add("odd-one", odd_one, "a rank that claims to have one number more, or -1 for none", -1, 1'000'000);
+  options.add("longer", longer, "a rank that claims to have one number more, or -1 for none", -1, 1'000'000);
   options.parse(argc, argv);
 
   const mpi::Environment world;
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     return world.usage_error(fmt::format("{} ranks: at most {}, one digit each", ranks, max_digits));
   }
   // MPI does not compare the lengths, so the program does.
-  const auto [shortest, longest] = mpi::minmax_over_ranks(rank == odd_one ? length + 1 : length);
+  const auto [shortest, longest] = mpi::minmax_over_ranks(rank == longer ? length + 1 : length);
   if (shortest < longest) return world.usage_error("the ranks' arrays differ in length");
 
   const std::vector<long> mine = multiples(rank + 1, length);
@@ -101,9 +101,9 @@ int main(int argc, char** argv) {
   const std::vector<long> expected = multiples(ranks * (ranks + 1) / 2, length), nothing(length, 0);
   const long right = mpi::sum_over_ranks(sum == (rank == root ? expected : nothing));
   const long right_everywhere = mpi::sum_over_ranks(sum_everywhere == expected);
-  std::uint64_t in_order = 0;
-  for (int i = 0; i < ranks; ++i) in_order = 10 * in_order + number_of(i);
-  const auto is_right = [&](const Digits& one) { return one.number == in_order; };
+  Digits in_order = {0, 1};
+  for (int i = 0; i < ranks; ++i) in_order = {10 * in_order.number + number_of(i), 10 * in_order.scale};
+  const auto is_right = [&](const Digits& one) { return one == in_order; };
   const long right_digits = mpi::sum_over_ranks(std::all_of(digits.begin(), digits.end(), is_right));
   cookbook::Checks checks;
   if (rank == 0) {

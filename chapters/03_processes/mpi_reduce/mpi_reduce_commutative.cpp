@@ -7,7 +7,7 @@
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce_commutative.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce_commutative
 // Run:     mpirun -n 3 mpi_reduce_commutative
-// Symptom: exit 1, prints "in another order"
+// Symptom: exit 1, prints "have their digits in another order"
 
 #include <algorithm>
 #include <vector>
@@ -30,8 +30,8 @@ int main() {
     MPI_CHECK(MPI_Allreduce(mine.data(), all.data(), length, type, op, MPI_COMM_WORLD));
     const long wrong = std::count_if(all.begin(), all.end(), [&](const Digits& one) { return one.number != expected; });
     if (world.rank() == 0) {
-      cookbook::println("{} of {} elements are {}", wrong > 0 ? wrong : length, length,
-                        wrong > 0 ? "in another order" : "right");
+      cookbook::println("{} of {} elements {}", wrong > 0 ? wrong : length, length,
+                        wrong > 0 ? "have their digits in another order" : "are right");
     }
     all_right = all_right && wrong == 0;
   }
