@@ -10,7 +10,8 @@ enum class Layer { hardware, virtualisation, operating_system, runtime, applicat
 inline constexpr std::array<std::string_view, 6> layer_names = {"hardware", "virtualisation", "operating-system",
                                                                 "runtime",  "application",    "data"};
 
-/// A service model is a line through the stack: the provider manages the layers below it, the customer the others.
+/// A service model is a cut through the stack: the provider manages the layers below it, the customer the others. On
+/// premises the cut is at the bottom.
 struct Model {
   std::string_view name;
   Layer lowest_of_customer;
