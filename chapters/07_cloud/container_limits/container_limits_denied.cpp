@@ -1,8 +1,8 @@
 // Pitfall: a list of what is forbidden
 //
 // A filter is to keep a program from opening files. It forbids the system calls openat and (where there is one) open,
-// by which programs have opened files for decades. Linux 5.6 brought one more, openat2, which nobody has put into the
-// list: the program opens the file by it.
+// by which most programs open files. Linux 5.6 brought one more, openat2, which nobody has put into the list: the
+// program opens the file by it.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_limits/container_limits_denied.cpp -o container_limits_denied
 // Run:     container_limits_denied

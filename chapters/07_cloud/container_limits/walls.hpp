@@ -112,7 +112,7 @@ class ControlGroup {
     if (std::filesystem::exists(top / "cgroup.controllers")) {           // version 2: one tree for all controllers
       std::ofstream(top / "cgroup.subtree_control") << "+pids +memory";  // there already on most systems; they stay
       make(top / name, {{"pids.max", processes}, {"memory.max", bytes}});
-      std::ofstream(folders_[0] / "memory.swap.max") << 0;  // is not there where there is no swap
+      std::ofstream(folders_[0] / "memory.swap.max") << 0;  // this file does not exist if there is no swap
     } else {
       const std::filesystem::path own = "/proc/self/cgroup";
       make(top / "pids" / group_of(own, "pids") / name, {{"pids.max", processes}});
