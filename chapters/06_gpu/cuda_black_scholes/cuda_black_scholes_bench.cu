@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -203,6 +204,14 @@ int main(int argc, char** argv) {
   check("structs of 32 bytes", floats, as_structs(of_32), 2e-4);
   check("structs of 64 bytes", floats, as_structs(of_64), 2e-4);
   check("columns, four per thread, fast functions", floats, by_fours, 2e-4);
+  floats.calls.poison();
+  floats.puts.poison();
+  move();
+  std::vector<float> sums = floats.stock.to_host();
+  const std::vector<float> added = floats.years.to_host();
+  std::transform(sums.begin(), sums.end(), added.begin(), sums.begin(), std::plus<>());
+  checks.that("the loads and stores alone have moved every column",
+              floats.calls.to_host() == sums && floats.puts.to_host() == floats.strike.to_host());
 
   const double amount = static_cast<double>(count), host_amount = static_cast<double>(host_count);
   cookbook::Figures figures(fmt::format("{} options; in double precision {}", count, host_count),
