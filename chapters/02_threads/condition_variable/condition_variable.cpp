@@ -56,8 +56,9 @@ void print_cost(const char* how, auto wait_for_item) {
 void look_again_and_again(std::unique_lock<std::mutex>& lock, std::condition_variable&, std::deque<int>& buffer) {
   while (buffer.empty()) {
     lock.unlock();
-    std::this_thread::yield();  // lets another thread of its priority have the processor
-    lock.lock();
+    do {
+      std::this_thread::yield();  // lets another thread of its priority have the processor
+    } while (!lock.try_lock());   // never sleeps; lock() would, if the producer has the mutex
   }
 }
 

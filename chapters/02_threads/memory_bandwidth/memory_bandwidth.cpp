@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   cookbook::require_memory(4.0 * static_cast<double>(size), fmt::format("--numbers {}", size));
 
-  // A std::vector would first be filled with zeros, by one thread. Here each thread is the first to write its block.
+  // A std::vector would first be filled with zeros, by one thread. Here each thread is the first to write its block of
+  // the sum. (The triad has other blocks.)
   const auto memory = std::make_unique_for_overwrite<Number[]>(size);
   const std::span<Number> numbers(memory.get(), size);
   in_blocks(size, threads, [&](std::size_t begin, std::size_t end) {

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <optional>
 #include <random>
-#include <thread>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   cookbook::println("One thread: {:.3f} ms", 1e3 * one_seconds);
 
   const cookbook::Stopwatch threads;
-  repeated_sum_by_threads(a, b, by_threads, repeats, std::max(1U, std::thread::hardware_concurrency()));
+  repeated_sum_by_threads(a, b, by_threads, repeats, cookbook::allowed_processors());
   const double threads_seconds = threads.seconds();
   cookbook::println("All hardware threads: {:.3f} ms", 1e3 * threads_seconds);
 

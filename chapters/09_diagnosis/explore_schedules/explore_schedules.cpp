@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   for (const int bound : {0, 1}) {
     bounded.push_back(print_row<Update<3, 3>>(fmt::format("9 updates, preemptions: {}", bound), bound));
   }
-  cookbook::println("{:<27}{:>10}  not explored", "9 updates, all", orders(3, 6));
+  cookbook::println("{:<27}{:>10}  not explored", "9 updates, by the formula", orders(3, 6));
 
   cookbook::Checks checks;
   checks.equal("schedules of the updates", std::vector{update[0], three[0]}, {orders(2, 2), orders(3, 2)});
