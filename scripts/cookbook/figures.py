@@ -41,19 +41,27 @@ def keep(folder, records, date):
     (folder / FILE).write_text("".join(json.dumps(record) + "\n" for record in others + dated))
 
 
+def parsed(mark):
+    """The parts of what a first mark names, as MARK has them."""
+    parts = MARK.fullmatch(mark)
+    if (parts["medians"] or parts["turned"]) and " | " in parts["titles"]:
+        raise Problem(f"medians alone are of one table, not of '{parts['titles']}'", code=1)
+    return parts
+
+
 def chosen(records, mark):
     """{machine: {title: records}}, in the order in which they are kept; what the mark names has to be there."""
-    parts = MARK.fullmatch(mark)
-    titles, rows = parts["titles"].split(" | "), (parts["rows"] or "").split(" | ")
+    parts = parsed(mark)
+    titles, rows = parts["titles"].split(" | "), parts["rows"] and parts["rows"].split(" | ")
     for title in titles:
         if all(record["table"] != title for record in records):
             raise Problem(f"{FILE} holds no table '{title}'", code=1)
-    for row in rows if parts["rows"] else []:
-        if all(record["table"] not in titles or record["row"].strip() != row for record in records):
-            raise Problem(f"{FILE} holds no row '{row}' of the tables {titles}", code=1)
+    for row in rows or []:
+        if all(record["table"] != titles[0] or record["row"].strip() != row for record in records):
+            raise Problem(f"{FILE} holds no row '{row}' of '{titles[0]}'", code=1)
     found = {}
     for record in records:
-        if record["table"] in titles and (not parts["rows"] or record["row"].strip() in rows):
+        if record["table"] in titles and (not rows or record["row"].strip() in rows):
             found.setdefault(record["machine"], {}).setdefault(record["table"], []).append(record)
     return {machine: {title: tables[title] for title in titles if title in tables} for machine, tables in found.items()}
 
@@ -97,11 +105,13 @@ def rows_of(tables):
 def turned(tables, side):
     """The medians of one machine's table: of "8 B, ring" the part before (or behind) the comma is the column."""
     (title, records), = tables.items()
-    names = [(record["row"].strip().partition(", ")[::2] if side == "before" else
-              record["row"].strip().rpartition(", ")[::-2]) for record in records]
-    return with_columns(f"{title}, in {records[0]['unit']}",
-                        {name: number(record["median"])
-                         for name, record in zip(names, records, strict=True) if all(name)})
+    cells = {}
+    for record in records:
+        row = record["row"].strip()
+        place = row.partition(", ")[::2] if side == "before" else row.rpartition(", ")[::-2]
+        if all(place):
+            cells[place] = number(record["median"])
+    return with_columns(f"{title}, in {records[0]['unit']}", cells)
 
 
 def beside(machines):
@@ -126,7 +136,7 @@ def caption(tables, spread):
 def with_figures(text, records, table):
     """The page's text with what stands between the marks made anew; `table` makes lines of rows."""
     def block(match):
-        mark, machines = MARK.fullmatch(match[2]), chosen(records, match[2])
+        mark, machines = parsed(match[2]), chosen(records, match[2])
         if mark["medians"]:
             made = [(machines.values(), beside(machines))]
         elif mark["turned"]:

@@ -103,41 +103,37 @@ TEST(background_process_start_daemon, one_that_finishes_before_its_parent_exits_
   EXPECT_EQ(*finished, 1);
 }
 
-TEST(background_process_start_daemon, a_daemon_s_own_daemon_ends_with_it) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that it becomes a child of this process
-  const Shared<pid_t> inner;
-  OneShotEvent begun;
-  const pid_t outer = start_daemon([&] {
-    *inner = start_daemon([] { sleep(10); });
-    begun.give();
-    sleep(10);
-  });
-  begun.wait();
-  ASSERT_GT(*inner, 0);
-  ASSERT_EQ(kill(outer, SIGTERM), 0);
-  EXPECT_EQ(cookbook::exit_code_of(outer), -SIGTERM);
-  EXPECT_EQ(cookbook::exit_code_of(*inner), -SIGTERM);
-}
-
-TEST(background_process_start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that it becomes a child of this process
+/// Ends a daemon by SIGTERM that has started a child by `start`. The child, which has become one of this process.
+pid_t child_of_an_ended_daemon(const std::function<pid_t()>& start) {
+  check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");  // so that it becomes a child of this process
   const Shared<pid_t> child;
   OneShotEvent begun;
   const pid_t daemon = start_daemon([&] {
-    const pid_t started = fork();
-    if (started != 0) {
+    const pid_t started = start();
+    if (started != 0) {  // not after a fork in the child itself
       *child = started;
       begun.give();
     }
     sleep(10);
   });
   begun.wait();
-  ASSERT_GT(*child, 0);
-  ASSERT_EQ(kill(daemon, SIGTERM), 0);
+  check(kill(daemon, SIGTERM), "kill");
   EXPECT_EQ(cookbook::exit_code_of(daemon), -SIGTERM);
-  EXPECT_EQ(waitpid(*child, nullptr, WNOHANG), 0) << "it runs";
-  ASSERT_EQ(kill(*child, SIGKILL), 0);
-  EXPECT_EQ(cookbook::exit_code_of(*child), -SIGKILL);
+  return *child;
+}
+
+TEST(background_process_start_daemon, a_daemon_s_own_daemon_ends_with_it) {
+  const pid_t inner = child_of_an_ended_daemon([] { return start_daemon([] { sleep(10); }); });
+  ASSERT_GT(inner, 0);
+  EXPECT_EQ(cookbook::exit_code_of(inner), -SIGTERM);
+}
+
+TEST(background_process_start_daemon, a_daemon_s_child_of_plain_fork_is_left_behind) {
+  const pid_t child = child_of_an_ended_daemon(fork);
+  ASSERT_GT(child, 0);
+  EXPECT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it runs";
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  EXPECT_EQ(cookbook::exit_code_of(child), -SIGKILL);
 }
 
 /// A main program in a process of its own starts a child and ends, by its return or by a signal. How both ended.

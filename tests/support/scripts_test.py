@@ -372,13 +372,14 @@ class Figures(Case):
                                                                                               index.padded))
         with self.assertRaisesRegex(Problem, "no row 'e'"):
             figures.with_figures(page.format(" of b, c | e"), rows, index.padded)
+        with self.assertRaisesRegex(Problem, r"of one table, not of 's \| t'"):
+            figures.with_figures(page.replace("t;", "s | t;").format(""), rows, index.padded)
 
     def test_rows_become_columns(self):
-        rows = [self.record("t", row, i) for i, row in enumerate(["alone", " 8 B, a", "8 B, b, c", "1 KiB, a"])]
+        rows = [self.record("t", row, i) | {"date": "2026-01-01"}
+                for i, row in enumerate(["alone", " 8 B, a", "8 B, b, c", "1 KiB, a"])]
         page = "<!-- figures: t; columns {} the comma -->\n<!-- end of figures -->\n"
-        before, behind = (figures.with_figures(page.format(word), rows_with_date, index.padded)
-                          for word in ("before", "behind")
-                          for rows_with_date in [[{**row, "date": "2026-01-01"} for row in rows]])
+        before, behind = (figures.with_figures(page.format(side), rows, index.padded) for side in ("before", "behind"))
         self.assertIn("a machine; medians of 9 runs; 2026-01-01:\n\n"
                       "| t, in ns | 8 B | 1 KiB |\n| -------- | --- | ----- |\n"
                       "| a        | 1   | 3     |\n| b, c     | 2   | -     |\n", before)
