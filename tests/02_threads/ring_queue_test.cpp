@@ -72,7 +72,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
       EXPECT_TRUE(result.has_line("ok    numbers that got lost, came twice or in a wrong order: 0"));
       const std::string costs = " +(?:\\d+ us +\\d+ x *){2}$";
       for (const std::string what : {"many items", "one at a time"}) {
-        EXPECT_EQ(result.lines_with("^" + what + ", on \\d+ processors?" + costs).size(), 2U) << result.text();
+        EXPECT_EQ(result.lines_with("^" + what + ", on [a-z ]+" + costs).size(), 2U) << result.text();
       }
     }
   }
@@ -80,7 +80,7 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
 
 TEST(ring_queue, threads_that_wait_for_an_item_behind_a_lock_are_counted_as_asleep) {
   const auto result = run("ring_queue", {"--items", "2000", "--threads", "1"}, {.limit = 60s});
-  const auto sleeps = result.captures("^one at a time, on 1 processor +\\d+ us +(\\d+) x");
+  const auto sleeps = result.captures("^one at a time, on one processor +\\d+ us +(\\d+) x");
   ASSERT_EQ(sleeps.size(), 1U) << result.text();
   EXPECT_GT(std::stoi(sleeps[0]), 0) << result.text();
 }
@@ -255,15 +255,15 @@ Figures figures_of(const test_support::Result& result, const std::string& row) {
 TEST(ring_queue_timing, threads_on_two_processors_sleep_less_often_at_the_ring_than_behind_a_lock) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
   const auto result = run("ring_queue", {"--items", "100000", "--threads", "1"}, {.limit = 60s});
-  const Figures on_two = figures_of(result, "one at a time, on 2 processors");
+  const Figures on_two = figures_of(result, "one at a time, on two");
   EXPECT_LT(2 * on_two.ring_sleeps, on_two.locked_sleeps) << result.text();
 }
 
 TEST(ring_queue_timing, more_processors_make_the_queue_with_a_lock_slower_and_there_the_ring_is_faster) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
   const auto result = run("ring_queue", {"--items", "100000", "--threads", "4"}, {.limit = 60s});
-  const Figures on_one = figures_of(result, "many items, on 1 processor"),
-                on_all = figures_of(result, "many items, on (?!1 )\\d+ processors");
+  const Figures on_one = figures_of(result, "many items, on one processor"),
+                on_all = figures_of(result, "many items, on all processors");
   EXPECT_GT(on_all.locked_time, on_one.locked_time) << result.text();
   EXPECT_LT(on_all.ring_time, on_all.locked_time) << result.text();  // alignas(64) for the slots makes it slower
 }
@@ -271,8 +271,8 @@ TEST(ring_queue_timing, more_processors_make_the_queue_with_a_lock_slower_and_th
 TEST(ring_queue_timing, on_one_processor_the_ring_spins_in_vain_but_not_for_long) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
   const auto result = run("ring_queue", {"--items", "20000", "--threads", "1"}, {.limit = 60s});
-  const Figures on_one = figures_of(result, "one at a time, on 1 processor"),
-                on_two = figures_of(result, "one at a time, on 2 processors");
+  const Figures on_one = figures_of(result, "one at a time, on one processor"),
+                on_two = figures_of(result, "one at a time, on two");
   EXPECT_GT(on_one.ring_time, 2 * on_two.ring_time) << result.text();
   EXPECT_LT(on_one.ring_time, 30 * on_one.locked_time) << result.text();
 }

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -110,8 +109,7 @@ void print_row(const char* what, Cost (*with_lock)(const Job&), Cost (*ring)(con
       if (cost.microseconds < lowest[i].microseconds) lowest[i] = cost;
     }
   }
-  const std::string row = fmt::format("{}, on {} processor{}", what, job.processors, job.processors == 1 ? "" : "s");
-  cookbook::println("{:<31}{:8.0f} us{:8.0f} x{:11.0f} us{:8.0f} x", row, lowest[0].microseconds, lowest[0].sleeps,
+  cookbook::println("{:<31}{:8.0f} us{:8.0f} x{:11.0f} us{:8.0f} x", what, lowest[0].microseconds, lowest[0].sleeps,
                     lowest[1].microseconds, lowest[1].sleeps);
 }
 
@@ -131,12 +129,12 @@ int main(int argc, char** argv) {
   long wrong = 0;
   cookbook::println("                                    with a lock             ring queue");
   cookbook::println("per 1000 items                      time    sleeps          time    sleeps");
-  for (const int processors : {1, all}) {
-    print_row("many items", pass<Locked>, pass<Ring>, {threads, items, capacity, processors, wrong});
-  }
-  for (const int processors : {1, std::min(2, all)}) {
-    print_row("one at a time", there_and_back<Locked>, there_and_back<Ring>, {1, items, capacity, processors, wrong});
-  }
+  const auto many = [&](int processors) { return Job{threads, items, capacity, processors, wrong}; };
+  print_row("many items, on one processor", pass<Locked>, pass<Ring>, many(1));
+  print_row("many items, on all processors", pass<Locked>, pass<Ring>, many(all));
+  const auto two_threads = [&](int processors) { return Job{1, items, capacity, processors, wrong}; };
+  print_row("one at a time, on one processor", there_and_back<Locked>, there_and_back<Ring>, two_threads(1));
+  print_row("one at a time, on two", there_and_back<Locked>, there_and_back<Ring>, two_threads(std::min(2, all)));
 
   cookbook::Checks checks;
   checks.equal("numbers that got lost, came twice or in a wrong order", wrong, 0);
