@@ -15,6 +15,7 @@ namespace judge {
 /// range does not have is 1.
 struct Range {
   std::size_t global[3] = {1, 1, 1}, group[3] = {1, 1, 1};
+  cl_kernel kernel = nullptr;
 
   std::size_t items() const { return global[0] * global[1] * global[2]; }
   std::size_t group_items() const { return group[0] * group[1] * group[2]; }
@@ -40,6 +41,7 @@ extern "C" inline cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kerne
                                                 cl_event* event) {
   static const auto real = judge::of_library<decltype(&clEnqueueNDRangeKernel)>("clEnqueueNDRangeKernel");
   judge::Range range;
+  range.kernel = kernel;
   for (cl_uint i = 0; i < dimensions && i < 3; ++i) {
     range.global[i] = global[i];
     range.group[i] = group != nullptr ? group[i] : 0;
