@@ -43,6 +43,3 @@ __host__ __device__ Prices<Real> price(const Option<Real>& option) {
   const Real n1 = normal_distribution(d1), n2 = normal_distribution(d2);
   return {option.stock * n1 - strike_today * n2, strike_today * (1 - n2) - option.stock * (1 - n1)};
 }
-
-/// The larger of two errors, and NaN (not a number) if one of them is NaN. std::max may lose a NaN.
-inline double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }

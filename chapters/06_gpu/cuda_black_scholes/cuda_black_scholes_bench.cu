@@ -152,8 +152,9 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
   };
   const auto in_float = [&] {
-    price_columns<<<floats.blocks(), block_size>>>(floats.stock.data(), floats.strike.data(), floats.years.data(),
-                                                   floats.calls.data(), floats.puts.data(), static_cast<int>(count));
+    price_columns<true><<<floats.blocks(), block_size>>>(floats.stock.data(), floats.strike.data(), floats.years.data(),
+                                                         floats.calls.data(), floats.puts.data(),
+                                                         static_cast<int>(count));
     CUDA_CHECK(cudaGetLastError());
   };
   const auto by_fours = [&] {
@@ -166,8 +167,8 @@ int main(int argc, char** argv) {
   };
   const auto as_structs = [&]<typename Struct>(const gpu::DeviceArray<Struct>& options) {
     return [&] {
-      price_structs<<<floats.blocks(), block_size>>>(options.data(), floats.calls.data(), floats.puts.data(),
-                                                     static_cast<int>(count));
+      price_structs<true><<<floats.blocks(), block_size>>>(options.data(), floats.calls.data(), floats.puts.data(),
+                                                           static_cast<int>(count));
       CUDA_CHECK(cudaGetLastError());
     };
   };

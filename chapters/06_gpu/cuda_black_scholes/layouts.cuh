@@ -10,22 +10,33 @@ struct Record : Option<float> {
 };
 static_assert(sizeof(Option<float>) == 12 && sizeof(Record<5>) == 32 && sizeof(Record<13>) == 64);
 
-/// Neighbouring threads load structs that lie side by side.
-template <typename Struct>
+/// What a thread computes from its option: the prices; or, to see what the loads and stores alone take, a sum.
+template <bool with_formula>
+__device__ Prices<float> result(const Option<float>& option) {
+  if constexpr (with_formula) {
+    return price(option);
+  } else {
+    return {option.stock + option.years, option.strike};
+  }
+}
+
+/// The options of neighbouring threads are structs that lie side by side.
+template <bool with_formula, typename Struct>
 __global__ void price_structs(const Struct* options, float* calls, float* puts, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  const Prices<float> prices = price<float>({options[i].stock, options[i].strike, options[i].years});
+  const Prices<float> prices = result<with_formula>({options[i].stock, options[i].strike, options[i].years});
   calls[i] = prices.call;
   puts[i] = prices.put;
 }
 
 /// Neighbouring threads load neighbouring numbers, of three arrays.
+template <bool with_formula>
 __global__ void price_columns(const float* stock, const float* strike, const float* years, float* calls, float* puts,
                               int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  const Prices<float> prices = price<float>({stock[i], strike[i], years[i]});
+  const Prices<float> prices = result<with_formula>({stock[i], strike[i], years[i]});
   calls[i] = prices.call;
   puts[i] = prices.put;
 }
