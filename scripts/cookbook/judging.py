@@ -494,11 +494,11 @@ class Again:
 
 
 def versions_again(exercise, build, scratch, texts):
-    """The versions of the program that are judged again."""
+    """The versions of the program that are judged again. Nothing is replaced in comments, which may name what stays."""
     for number, table in enumerate(exercise.again, 1):
         place = pathlib.Path(scratch) / f"again_{number}"
         place.mkdir()
-        made = dict(texts)
+        made = {name: exercises.without_comments(text) for name, text in texts.items()}
         for old, new in table["replace"].items():
             pattern, count = exercises.pattern_of(old), 0
             for name, text in made.items():

@@ -96,8 +96,8 @@ TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
       EXPECT_TRUE(
           result.has_line("ok    the four sums, modulo 2^32: [" + text + ", " + text + ", " + text + ", " + text + "]"))
           << result.text();
-      EXPECT_EQ(result.lines_with("^(sum|triad) by .*[0-9.]+ GB/s$").size(), 5U) << result.text();
-      EXPECT_TRUE(result.has_line("ok    wrong results of the triad: 0")) << result.text();
+      EXPECT_EQ(result.lines_with("^(one thread|all threads), .* [0-9.]+ GB/s +[0-9]+$").size(), 5U) << result.text();
+      EXPECT_EQ(result.lines_with("^ok    where the walks ended: [0-9]+$").size(), 1U) << result.text();
     }
   }
 }
@@ -121,21 +121,21 @@ TEST(memory_bandwidth, each_row_has_as_many_places_and_threads_as_it_says) {
   EXPECT_EQ(sums_made, expected);
 }
 
-TEST(memory_bandwidth, counts_the_bytes_that_are_read_and_written) {
-  const std::string text = run_inside({"--numbers", "3001"});
-  EXPECT_THAT(text, testing::ContainsRegex("sum by one thread +12004\\.0 GB/s\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("sum by one thread, in eight places +12004\\.0 GB/s\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("sum by all threads +12004\\.0 GB/s\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("sum by all threads, in eight places each +12004\\.0 GB/s\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("triad by all threads +12000\\.0 GB/s\n"));  // three arrays of 1000 numbers
+TEST(memory_bandwidth, counts_the_bytes_that_come_and_compares_with_one_line_at_a_time) {
+  const std::string text = run_inside({"--numbers", "12800000", "--threads", "3"});  // 51.2 MB, and 200,000 lines
+  EXPECT_THAT(text, testing::ContainsRegex("one thread, line after line +12800000\\.00 GB/s +1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("one thread, from front to end +51200000\\.00 GB/s +4\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("one thread, in eight places +51200000\\.00 GB/s +4\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("all threads, from front to end +51200000\\.00 GB/s +4\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("all threads, in eight places each +51200000\\.00 GB/s +4\n"));
 }
 
 TEST(memory_bandwidth, requires_the_memory_of_its_numbers_and_says_how_many_mebibytes_these_are) {
   cookbook::required.clear();
   EXPECT_THAT(run_inside({"--numbers", "1000000", "--threads", "3"}),
-              testing::StartsWith("3 MiB of numbers, all threads: 3\n"));  // 3.8
+              testing::StartsWith("3 MiB of numbers, all threads: 3 "));  // 3.8
   EXPECT_THAT(run_inside({"--numbers", "1048576", "--threads", "1"}),
-              testing::StartsWith("4 MiB of numbers, all threads: 1\n"));
+              testing::StartsWith("4 MiB of numbers, all threads: 1 "));
   EXPECT_EQ(cookbook::required,
             (std::vector<cookbook::Required>{{4e6, "--numbers 1000000"}, {4'194'304, "--numbers 1048576"}}));
 }
@@ -151,16 +151,49 @@ TEST(memory_bandwidth, sums_are_right_whatever_is_left_over) {
   }
 }
 
-TEST(memory_bandwidth, the_triad_writes_every_result_and_nothing_else) {
-  for (const std::size_t size : {0U, 1U, 5U, 1'000U}) {
-    for (const int threads : {1, 2, 3, 7}) {
-      const std::vector<Number> a = numbers(size), b(size, 5);
-      std::vector<Number> out(size + 1, 99);
-      triad(a, b, std::span(out).first(size), threads);
-      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i], a[i] + 15);
-      EXPECT_EQ(out[size], 99U);
+/// The numbers 0, 1, 2 and so on, along which walk() goes.
+std::vector<Number> places(std::size_t size) {
+  std::vector<Number> list(size);
+  std::iota(list.begin(), list.end(), 0U);
+  return list;
+}
+
+TEST(memory_bandwidth, a_walk_comes_to_every_number_once_and_then_back) {
+  for (const std::size_t size : {1U, 2U, 7U, 1'000U, 4'096U, 99'990U}) {
+    const std::vector<Number> in = places(size);
+    std::vector<bool> seen(size);
+    Number place = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      place = walk(in, place, 1);
+      ASSERT_LT(place, size);
+      ASSERT_FALSE(seen[place]) << size << ", step " << i;
+      seen[place] = true;
     }
+    EXPECT_EQ(place, 0U) << size;
+    EXPECT_EQ(walk(in, 0, static_cast<int>(size) / 2 + 3), walk(in, walk(in, 0, static_cast<int>(size) / 2), 3));
   }
+}
+
+TEST(memory_bandwidth, each_step_of_a_walk_is_at_a_line_of_its_own) {
+  constexpr std::size_t size = 1 << 26, line = 16;
+  constexpr int steps = 1'000'000;  // of the five walks
+  std::vector<bool> seen(size / line);
+  std::size_t place = 0, last = 0;
+  for (int i = 0; i < steps; ++i) {
+    place = (place + jump(size)) % size;
+    ASSERT_FALSE(seen[place / line]) << "step " << i;
+    ASSERT_GT(std::max(place, last) - std::min(place, last), 1U << 20);
+    seen[place / line] = true;
+    last = place;
+  }
+}
+
+TEST(memory_bandwidth, where_a_walk_reads_next_depends_on_the_number_that_it_has_read) {
+  std::vector<Number> in = places(1'000);
+  const Number second = walk(in, 0, 2);
+  in[walk(in, 0, 1)] = 500;
+  EXPECT_EQ(walk(in, 0, 2), (500 + jump(1'000)) % 1'000);
+  EXPECT_NE(walk(in, 0, 2), second);
 }
 
 TEST(memory_bandwidth, blocks_cover_all_indices_once_and_are_of_equal_size) {

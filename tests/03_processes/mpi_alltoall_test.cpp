@@ -14,7 +14,7 @@ using test_support::Result;
 using test_support::run_ranks;
 using Numbers = std::vector<int>;
 
-/// What the ranks say that they have sent and received in one exchange: piece j of rank i is sent[i][j].
+/// What the ranks have sent and received in one exchange, as a table shows it: piece j of rank i is sent[i][j].
 struct Exchange {
   std::vector<std::vector<Numbers>> sent, received;
 };
@@ -33,10 +33,10 @@ std::vector<Numbers> pieces_of(const std::string& text) {
   return pieces;
 }
 
-/// The exchange whose lines come after the one that begins with `title`; the ranks' lines must be in order.
+/// The exchange whose rows come after the one that begins with `title`; the ranks' lines must be in order.
 Exchange exchange_of(const Result& result, const std::string& title) {
   Exchange exchange;
-  const std::regex form("rank (\\d+) sends (.*), receives (.*)");
+  const std::regex form("rank (\\d+) +(.*?[^ ]) {3,}([^ |].*)");  // within a side no column begins without a bar
   auto line = std::find_if(result.out.begin(), result.out.end(),
                            [&](const std::string& text) { return text.starts_with(title); });
   for (std::smatch match; line != result.out.end() && std::regex_match(*++line, match, form);) {
@@ -55,7 +55,7 @@ TEST(mpi_alltoall, piece_j_of_rank_i_becomes_piece_i_of_rank_j) {
     const auto result = run_ranks(ranks, "mpi_alltoall", {"--numbers", std::to_string(numbers)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
-    for (const std::string title : {"pieces of one number: ", "pieces of different lengths: "}) {
+    for (const std::string title : {"lengths, by", "numbers, by"}) {
       const auto [sent, received] = exchange_of(result, title);
       ASSERT_EQ(sent.size(), ranks) << result.text();
       for (int from = 0; from < ranks; ++from) {
@@ -69,31 +69,43 @@ TEST(mpi_alltoall, piece_j_of_rank_i_becomes_piece_i_of_rank_j) {
   }
 }
 
-TEST(mpi_alltoall, a_number_says_where_it_comes_from_and_where_it_goes) {
-  const auto result = run_ranks(4, "mpi_alltoall");
-  const Exchange exchange = exchange_of(result, "pieces of one number: ");
-  ASSERT_EQ(exchange.sent.size(), 4U) << result.text();
-  for (int from = 0; from < 4; ++from) {
-    for (int to = 0; to < 4; ++to) EXPECT_EQ(exchange.sent[from][to], Numbers{10 * from + to}) << result.text();
+TEST(mpi_alltoall, the_lengths_are_those_of_the_pieces_that_are_sent_and_of_those_that_come) {
+  const auto result = run_ranks(4, "mpi_alltoall", {"--numbers", "9"});
+  const Exchange lengths = exchange_of(result, "lengths, by"), numbers = exchange_of(result, "numbers, by");
+  ASSERT_EQ(lengths.sent.size(), 4U) << result.text();
+  ASSERT_EQ(numbers.sent.size(), 4U) << result.text();
+  for (int rank = 0; rank < 4; ++rank) {
+    for (int other = 0; other < 4; ++other) {
+      const auto length_of = [](const Numbers& piece) { return Numbers{static_cast<int>(piece.size())}; };
+      EXPECT_EQ(lengths.sent[rank][other], length_of(numbers.sent[rank][other])) << result.text();
+      EXPECT_EQ(lengths.received[rank][other], length_of(numbers.received[rank][other])) << result.text();
+    }
   }
 }
 
-TEST(mpi_alltoall, each_rank_gets_the_numbers_of_its_range_and_the_lengths_differ) {
+TEST(mpi_alltoall, each_rank_gets_the_numbers_of_its_range_so_all_can_be_sorted_and_the_lengths_differ) {
   const auto result = run_ranks(5, "mpi_alltoall", {"--numbers", "30"});
-  const Exchange exchange = exchange_of(result, "pieces of different lengths: ");
+  const Exchange exchange = exchange_of(result, "numbers, by");
   ASSERT_EQ(exchange.received.size(), 5U) << result.text();
-  std::size_t arrived = 0, shortest = 1000, longest = 0;
+  Numbers all;
+  std::size_t shortest = 1000, longest = 0;
   for (int rank = 0; rank < 5; ++rank) {
     for (const Numbers& piece : exchange.received[rank]) {
-      arrived += piece.size();
+      all.insert(all.end(), piece.begin(), piece.end());
       shortest = std::min(shortest, piece.size());
       longest = std::max(longest, piece.size());
       for (const int number : piece) EXPECT_EQ(number / 20, rank) << result.text();
     }
   }
-  EXPECT_EQ(arrived, 150U) << result.text();
+  EXPECT_EQ(all.size(), 150U) << result.text();
+  std::sort(all.begin(), all.end());
+  const auto by_rank = result.captures("^after each rank has sorted: (.*)");
+  ASSERT_EQ(by_rank.size(), 1U) << result.text();
+  Numbers in_order;
+  for (const Numbers& piece : pieces_of(by_rank[0])) in_order.insert(in_order.end(), piece.begin(), piece.end());
+  EXPECT_EQ(in_order, all) << result.text();
   EXPECT_LT(shortest, longest) << result.text();
-  EXPECT_TRUE(result.has_line("ok    random numbers that are on the rank of their range: 150")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    numbers that are on the rank of their range: 150")) << result.text();
 }
 
 TEST(mpi_alltoall, the_bench_transposes_matrices_whose_rows_do_not_fill_its_blocks) {

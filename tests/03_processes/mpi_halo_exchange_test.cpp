@@ -1,4 +1,4 @@
-// The tiles that the ranks name, the bits of the result for many shapes, and the heat equation beside a formula.
+// The tiles of the ranks, the bits of the result for many shapes, and the heat equation beside a formula.
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <numbers>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,30 +22,6 @@ namespace {
 using test_support::Result;
 using test_support::run_ranks;
 
-/// What a rank says about its tile; `bottom` and `right` belong to it.
-struct Named {
-  int top, bottom, left, right;
-  std::map<std::string, std::string> neighbours;
-};
-
-std::vector<Named> tiles_of(const Result& result) {
-  std::vector<Named> tiles;
-  const std::regex form(
-      "rank (\\d+): rows (\\d+) to (\\d+), columns (\\d+) to (\\d+); above (\\S+) below (\\S+) left (\\S+) right "
-      "(\\S+)");
-  for (const std::string& line : result.out) {
-    std::smatch match;
-    if (!std::regex_match(line, match, form)) continue;
-    EXPECT_EQ(std::stoul(match[1]), tiles.size());
-    tiles.push_back({std::stoi(match[2]),
-                     std::stoi(match[3]),
-                     std::stoi(match[4]),
-                     std::stoi(match[5]),
-                     {{"above", match[6]}, {"below", match[7]}, {"left", match[8]}, {"right", match[9]}}});
-  }
-  return tiles;
-}
-
 TEST(mpi_halo_exchange, the_bits_are_those_of_the_serial_result_for_any_number_of_ranks) {
   struct Case {
     int ranks, rows, columns, steps;
@@ -58,80 +33,98 @@ TEST(mpi_halo_exchange, the_bits_are_those_of_the_serial_result_for_any_number_o
         ranks, "mpi_halo_exchange",
         {"--rows", std::to_string(rows), "--columns", std::to_string(columns), "--steps", std::to_string(steps)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    cells of all tiles together: " + std::to_string(rows * columns)));
-    EXPECT_TRUE(result.has_line("ok    wrong cells, exchange before the work: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    wrong cells, exchange during the work: 0")) << result.text();
+    const std::string cells = std::to_string(rows * columns);
+    EXPECT_TRUE(result.has_line("ok    right cells, exchange before the work: " + cells)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    right cells, exchange during the work: " + cells)) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
 }
 
-TEST(mpi_halo_exchange, each_cell_is_in_one_tile_and_neighbours_name_each_other) {
-  const auto result = run_ranks(6, "mpi_halo_exchange", {"--rows", "23", "--columns", "17", "--steps", "1"});
-  const std::vector<Named> tiles = tiles_of(result);
-  ASSERT_EQ(tiles.size(), 6U) << result.text();
+/// This test starts itself again as six ranks. What each has: its tile's area, and the ranks above, below, left, right.
+TEST(mpi_halo_exchange_tiles, each_cell_is_in_one_tile_and_neighbours_name_each_other) {
+  if (again_as_ranks(6, "mpi_halo_exchange_test")) return;
+  const mpi::Environment world(6);
+  const int rows = 23, columns = 17;
+  const Tile tile(MPI_COMM_WORLD, rows, columns);
+  struct Owned {
+    int rank;
+    Area area;
+    int beside[4];
+  };
+  const Owned mine = {tile.rank, tile.area(), {tile.rank_above, tile.rank_below, tile.rank_left, tile.rank_right}};
+  std::vector<Owned> all(6);
+  MPI_CHECK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD));
+  std::map<int, Owned> tiles;
+  for (const Owned& one : all) tiles[one.rank] = one;
+  ASSERT_EQ(tiles.size(), 6U);
   std::map<std::pair<int, int>, int> owners;
   int borders = 0;
-  const std::map<std::string, std::string> opposite = {
-      {"above", "below"}, {"below", "above"}, {"left", "right"}, {"right", "left"}};
-  for (std::size_t rank = 0; rank < tiles.size(); ++rank) {
-    const Named& tile = tiles[rank];
-    for (int row = tile.top; row <= tile.bottom; ++row) {
-      for (int column = tile.left; column <= tile.right; ++column) ++owners[{row, column}];
+  for (const auto& [rank, one] : tiles) {
+    for (int row = one.area.top; row < one.area.bottom; ++row) {
+      for (int column = one.area.left; column < one.area.right; ++column) ++owners[{row, column}];
     }
-    for (const auto& [side, other] : tile.neighbours) {
-      if (other == "-") continue;
+    for (int side = 0; side < 4; ++side) {
+      if (one.beside[side] == MPI_PROC_NULL) continue;
       ++borders;
-      const Named& beyond = tiles.at(std::stoul(other));
-      EXPECT_EQ(beyond.neighbours.at(opposite.at(side)), std::to_string(rank)) << result.text();
-      if (side == "below") {
-        EXPECT_EQ(beyond.top, tile.bottom + 1);
-      } else if (side == "right") {
-        EXPECT_EQ(beyond.left, tile.right + 1);
+      const Owned& beyond = tiles.at(one.beside[side]);
+      EXPECT_EQ(beyond.beside[side ^ 1], rank);  // above and below are 0 and 1, left and right 2 and 3
+      if (side == 1) {
+        EXPECT_EQ(beyond.area.top, one.area.bottom);
+      } else if (side == 3) {
+        EXPECT_EQ(beyond.area.left, one.area.right);
       }
     }
   }
-  EXPECT_EQ(borders, 14) << result.text();
-  EXPECT_EQ(owners.size(), 23U * 17U);
-  for (const auto& [cell, count] : owners) EXPECT_EQ(count, 1) << cell.first << ' ' << cell.second;
+  EXPECT_EQ(borders, 14);
+  EXPECT_EQ(owners.size(), static_cast<std::size_t>(rows * columns));
+  for (const auto& [cell, count] : owners) {
+    EXPECT_EQ(count, 1) << cell.first << ' ' << cell.second;
+    EXPECT_TRUE(cell.first >= 1 && cell.first <= rows && cell.second >= 1 && cell.second <= columns);
+  }
 }
 
-/// The picture, after the line that says how many cells are wrong.
-std::vector<std::string> picture_of(const Result& result) { return result.lines_with("^[.#]+$"); }
+/// The lines of the pictures, which are side by side.
+std::vector<std::string> pictures_of(const Result& result) { return result.lines_with("^[.#]+( +[.#]+)*$"); }
 
 TEST(mpi_halo_exchange, without_an_exchange_the_error_gets_one_cell_further_in_each_step) {
   const int rows = 12, columns = 40;  // on four ranks: the lines between tiles are below row 6 and right of column 20
-  for (const int steps : {0, 1, 2, 4, 6}) {
+  for (const int steps : {0, 1, 4, 6}) {
     const auto result = run_ranks(
         4, "mpi_halo_exchange",
         {"--rows", std::to_string(rows), "--columns", std::to_string(columns), "--steps", std::to_string(steps)});
-    const std::vector<std::string> picture = picture_of(result);
-    ASSERT_EQ(picture.size(), rows) << result.text();
-    int wrong = 0;
-    for (int row = 1; row <= rows; ++row) {
-      ASSERT_EQ(picture[row - 1].size(), columns) << result.text();
-      for (int column = 1; column <= columns; ++column) {
-        const int from_line = std::min(row <= 6 ? 7 - row : row - 6, column <= 20 ? 21 - column : column - 20);
-        const bool is_wrong = from_line < steps;
-        EXPECT_EQ(picture[row - 1][column - 1], is_wrong ? '#' : '.') << result.text();
-        wrong += is_wrong;
+    std::vector<std::string> expected(rows);
+    std::string titles;
+    for (int step = std::max(0, steps - 2); step <= steps; ++step) {
+      int wrong = 0;
+      for (int row = 1; row <= rows; ++row) {
+        if (!expected[row - 1].empty()) expected[row - 1] += "   ";
+        for (int column = 1; column <= columns; ++column) {
+          const int from_line = std::min(row <= 6 ? 7 - row : row - 6, column <= 20 ? 21 - column : column - 20);
+          expected[row - 1] += from_line < step ? '#' : '.';
+          wrong += from_line < step;
+        }
       }
+      titles += (titles.empty() ? "step " : " +step ") + std::to_string(step) + ": " + std::to_string(wrong) + " wrong";
     }
-    EXPECT_TRUE(result.has_line("without an exchange " + std::to_string(wrong) + " cells are wrong after " +
-                                std::to_string(steps) + " steps:"))
-        << result.text();
+    EXPECT_EQ(pictures_of(result), expected) << result.text();
+    EXPECT_EQ(result.lines_with("^" + titles + "$").size(), 1U) << titles << '\n' << result.text();
   }
 }
 
 TEST(mpi_halo_exchange, one_rank_needs_no_exchange) {
-  const auto result = run_ranks(1, "mpi_halo_exchange", {"--steps", "20"});
+  const auto result = run_ranks(1, "mpi_halo_exchange", {"--steps", "20", "--columns", "3"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(picture_of(result), std::vector<std::string>(8, std::string(40, '.'))) << result.text();
+  EXPECT_EQ(result.lines_with("^step 18: 0 wrong +step 19: 0 wrong +step 20: 0 wrong$").size(), 1U) << result.text();
+  EXPECT_EQ(pictures_of(result), std::vector<std::string>(8, "...                ...                ..."))
+      << result.text();
 }
 
 TEST(mpi_halo_exchange, a_large_plate_is_not_drawn) {
-  const auto result = run_ranks(2, "mpi_halo_exchange", {"--rows", "41"});
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(picture_of(result).empty()) << result.text();
+  for (const std::string side : {"--rows", "--columns"}) {
+    const auto result = run_ranks(2, "mpi_halo_exchange", {side, "41"});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(pictures_of(result).empty()) << result.text();
+  }
 }
 
 TEST(mpi_halo_exchange, a_plate_with_fewer_cells_than_ranks_is_refused) {

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "cookbook/process.hpp"
 #include "shared_memory.hpp"
@@ -25,20 +27,38 @@ using test_support::run;
 
 std::string child_program() { return test_support::bin() + "/spawn_process_child"; }
 
-/// What a row says of one of the two loops: the order of the ends, and the milliseconds.
-struct Loop {
-  std::string order;
-  double ms;
+/// The milliseconds of the rows "child 0", "child 1" and so on, and of the row of all children.
+struct Span {
+  double started, joined;
 };
-Loop inside(const test_support::Result& result, const std::string& way) {
-  const std::string row = "^" + way + " +";
-  return {result.captures(row + "((?:\\d )*\\d) +\\d+\\.\\d ms").at(0),
-          std::stod(result.captures(row + ".*?([\\d.]+) ms").at(0))};
+struct Loop {
+  std::vector<Span> children;
+  double by_fork, by_spawn;
+};
+
+/// Of the loop with the join inside it, and of the one with the join after it.
+std::pair<Loop, Loop> loops_of(const test_support::Result& result) {
+  const std::string ms = "([\\d.]+) ms", span = " +" + ms + " to +" + ms;
+  const std::regex child("child (\\d)" + span + span), all("all, by (\\w+) +" + ms + " +" + ms);
+  Loop inside{}, after{};
+  for (const std::string& line : result.out) {
+    std::smatch match;
+    if (std::regex_match(line, match, child)) {
+      EXPECT_EQ(std::stoul(match[1]), inside.children.size()) << result.text();
+      inside.children.push_back({std::stod(match[2]), std::stod(match[3])});
+      after.children.push_back({std::stod(match[4]), std::stod(match[5])});
+    } else if (std::regex_match(line, match, all)) {
+      (match[1] == "fork" ? inside.by_fork : inside.by_spawn) = std::stod(match[2]);
+      (match[1] == "fork" ? after.by_fork : after.by_spawn) = std::stod(match[3]);
+    }
+  }
+  return {inside, after};
 }
-Loop after(const test_support::Result& result, const std::string& way) {
-  const std::string row = "^" + way + " .*? ms +";
-  return {result.captures(row + "((?:\\d )*\\d) +\\d+\\.\\d ms$").at(0),
-          std::stod(result.captures(row + ".*?([\\d.]+) ms$").at(0))};
+
+double last_join(const Loop& loop) {
+  double last = 0;
+  for (const Span& span : loop.children) last = std::max(last, span.joined);
+  return last;
 }
 
 TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together_if_joined_after_it) {
@@ -46,30 +66,36 @@ TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together
     const auto result = run("spawn_process");
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
-    bool together = true;
-    for (const std::string way : {"fork", "posix_spawn"}) {  // the same by both
-      const Loop one_by_one = inside(result, way), all = after(result, way);
-      EXPECT_EQ(one_by_one.order, "0 1 2 3 4") << result.text();
-      EXPECT_GE(one_by_one.ms, 30 + 27 + 24 + 21 + 18) << "one after the other";
-      EXPECT_GE(all.ms, 30);
-      std::string order = all.order;
-      std::sort(order.begin(), order.end());
-      EXPECT_EQ(order, "    01234") << "each child once: " << all.order;
-      together = together && all.ms < one_by_one.ms;
+    const auto [inside, after] = loops_of(result);
+    ASSERT_EQ(inside.children.size(), 5U) << result.text();
+    bool together = after.by_fork < inside.by_fork && after.by_spawn < inside.by_spawn;
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double work = 30 - 3 * static_cast<double>(i), rounded = 0.11;
+      EXPECT_GE(inside.children[i].joined, inside.children[i].started + work - rounded) << result.text();
+      EXPECT_GE(after.children[i].joined, after.children[i].started + work - rounded) << result.text();
+      if (i > 0) {
+        EXPECT_GE(inside.children[i].started, inside.children[i - 1].joined) << result.text();
+      }
+      for (const Span& other : after.children) together = together && after.children[i].started < other.joined;
     }
+    EXPECT_DOUBLE_EQ(inside.by_fork, last_join(inside)) << result.text();
+    EXPECT_DOUBLE_EQ(after.by_fork, last_join(after)) << result.text();
+    EXPECT_GE(inside.by_spawn, 30 + 27 + 24 + 21 + 18) << "one after the other";
+    EXPECT_GE(after.by_spawn, 30);
     for (const std::string line :
          {"children that failed: 0", "calls that the parent's own variable has counted: 0", "no child is left: yes"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << result.text();
     }
     if (together) return;
-    ASSERT_LT(attempt, 20) << "on a busy machine they may take as long, but not in 20 runs\n" << result.text();
+    ASSERT_LT(attempt, 20) << "on a busy machine they may not overlap, but not in 20 runs\n" << result.text();
   }
 }
 
 TEST(spawn_process, a_child_that_works_for_a_shorter_time_can_overtake_if_all_are_joined_after_the_loop) {
   for (int attempt = 0; attempt < 20; ++attempt) {  // on a busy machine they may happen to end in order
-    const auto result = run("spawn_process");
-    if (after(result, "fork").order != "0 1 2 3 4" && after(result, "posix_spawn").order != "0 1 2 3 4") return;
+    const auto [inside, after] = loops_of(run("spawn_process"));
+    ASSERT_EQ(after.children.size(), 5U);
+    if (after.children[4].joined < after.children[0].joined) return;
   }
   FAIL() << "the children ended in the order of their start in 20 runs";
 }
@@ -78,7 +104,7 @@ TEST(spawn_process, one_child_and_ten) {
   for (const std::string count : {"1", "10"}) {
     const auto result = run("spawn_process", {"--children", count});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(inside(result, "fork").order, count == "1" ? "0" : "0 1 2 3 4 5 6 7 8 9");
+    EXPECT_EQ(loops_of(result).first.children.size(), std::stoul(count)) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
 }

@@ -34,7 +34,7 @@ TEST(fair_thread_pool, runs_all_tasks_and_none_waits_for_a_long_one_for_any_numb
       const auto result = run("fair_thread_pool",
                               {"--workers", std::to_string(workers), "--tasks", std::to_string(tasks)}, {.limit = 10s});
       ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(result.has_line("ok    runs in which all tasks ran: 9")) << result.text();
+      EXPECT_TRUE(result.has_line("ok    runs in which all tasks ran: 6")) << result.text();
       EXPECT_TRUE(result.has_line("ok    long tasks that had ended when all short ones were done: 0")) << result.text();
     }
   }
@@ -44,15 +44,11 @@ TEST(fair_thread_pool, few_wake_ups_are_few) {
   const auto result = run("fair_thread_pool", {"--workers", "16", "--tasks", "20000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const std::string form = " +([0-9.]+) % +\\d+ ns", other = " +[0-9.]+ % +\\d+ ns", row = "^tasks of +\\d+ us";
-  const auto each = result.captures(row + form + other + other + "$");
-  const auto few = result.captures(row + other + form + other + "$");
-  const auto many_queues = result.captures(row + other + other + form + "$");
+  const auto each = result.captures(row + form + other + "$"), few = result.captures(row + other + form + "$");
   ASSERT_EQ(each.size(), 3U) << result.text();
   ASSERT_EQ(few.size(), 3U) << result.text();
-  ASSERT_EQ(many_queues.size(), 3U) << result.text();
   for (const std::string& share : each) EXPECT_LE(std::stod(share), 100) << result.text();
   for (const std::string& share : few) EXPECT_LT(std::stod(share), 25) << result.text();
-  for (const std::string& share : many_queues) EXPECT_LT(std::stod(share), 25) << result.text();
 }
 
 /// Runs `tasks` small tasks in a pool whose workers all sleep; returns how many it has woken.

@@ -274,17 +274,18 @@ TEST(celery_pool, each_end_of_a_task_reaches_the_client_and_costs_at_most_its_pr
   };
   expect_at_least("nap\\(60\\), limit 0.05 s", 50);
   expect_at_least("nap\\(0.3\\), worker lost", 300);  // the next worker begins it again
-  const auto expect_line = [&](const std::string& task, const std::string& answer, const std::string& process) {
-    EXPECT_EQ(result.lines_with("^" + task + " +" + answer + " +[\\d.]+ ms  " + process + "$").size(), 1U)
+  const auto expect_line = [&](const std::string& task, const std::string& answer, const std::string& worker,
+                               const std::string& process) {
+    EXPECT_EQ(result.lines_with("^" + task + " +" + answer + " +[\\d.]+ ms  " + worker + " +" + process + "$").size(),
+              1U)
         << task << '\n'
         << result.text();
   };
-  expect_line("add\\(5, 5\\)", "10", "goes on");
-  expect_line("add\\(1e308, 1e308\\)", "EncodeError: .*", "goes on");
-  expect_line("crash\\(\\)", "WorkerLostError: .*", "is replaced");
-  expect_line("nap\\(60\\), limit 0.05 s", "TimeLimitExceeded: 0.05", "is replaced");
-  expect_line("nap\\(60\\), revoked", "TaskRevokedError: terminated", "is replaced");
-  expect_line("nap\\(0.3\\), worker lost", "\"awake\"", "is new, as its worker");
+  expect_line("add\\(5, 5\\)", "10", "1", "1");
+  expect_line("crash\\(\\)", "WorkerLostError: .*", "1", "1, then 2");
+  expect_line("nap\\(60\\), limit 0.05 s", "TimeLimitExceeded: 0.05", "1", "2, then 3");
+  expect_line("nap\\(60\\), revoked", "TaskRevokedError: terminated", "1", "3, then 4");
+  expect_line("nap\\(0.3\\), worker lost", "\"awake\"", "1, then 2", "4, then 5");
   EXPECT_EQ(result.leaked_processes, 0);
 }
 

@@ -83,6 +83,15 @@ class Commands(Case):
         self.assertFalse(any("counter = seen + step" in line for line in marked))
         self.assertEqual(self.call("diff", NAME).stdout, "")
 
+    def test_the_judge_replaces_nothing_in_the_comments_that_mark_what_stays(self):
+        for exercise in exercises.exercises():
+            marked = exercise.marked()
+            for version in judging.versions_again(exercise, BUILD, tempfile.mkdtemp(dir=self.folder), marked):
+                text = version.program.source.read_text()
+                for new in version.table["replace"].values():
+                    self.assertNotIn(f"{exercises.MARK}: {new}", text, exercise.name)
+                self.assertNotIn(exercises.MARK, text, exercise.name)
+
     def test_the_result_that_the_check_looks_at_is_marked(self):
         for name, line, marked in (("first_thread_detached", "const int printed = greetings;", True),
                                    ("word_count_cut", "second = text.substr(half);", False)):  # main() calls with it

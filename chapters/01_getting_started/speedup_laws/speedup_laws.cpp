@@ -1,14 +1,16 @@
 // Speedup and its laws
 //
 // What do more processors gain if a part of the work has to be done by one alone? Amdahl's law says it for work that
-// stays the same, Gustafson's law for work that grows with the processors (laws.hpp). Both stand in a table for 1 to 16
-// processors. A job with such a serial part (job.hpp) is measured as far as there are cores, beside the laws.
+// stays the same, Gustafson's law for work that grows with the processors (laws.hpp). The table has both for 1 to 16
+// processors, and the time or the work that they follow from: the serial part + the parallel part, of which 100 is what
+// one processor does. A job with such a serial part (job.hpp) is measured beside them, as far as there are cores.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/speedup_laws/speedup_laws.cpp common/cookbook/*.cpp -lfmt -pthread -o speedup_laws
 // Run:     speedup_laws [--threads N] [--serial PERCENT] [--units N]
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,14 +45,17 @@ struct Gain {
 };
 
 /// Prints the row of the table for `processors`; without measured figures if `measured` is null.
-void print_row(double serial_part, int processors, const Gain* measured) {
-  const double same = amdahl(serial_part, processors), more = gustafson(serial_part, processors);
+void print_row(int percent, int processors, const Gain* measured) {
+  const int parallel = 100 - percent;
+  const std::string time = fmt::format("{} + {:4.1f}", percent, static_cast<double>(parallel) / processors);
+  const std::string work = fmt::format("{} + {:4}", percent, parallel * processors);
+  const double same = amdahl(percent / 100.0, processors), more = gustafson(percent / 100.0, processors);
   if (measured == nullptr) {
-    cookbook::println("{:10}  {:6.2f}{:>10}{:>12}{:>12.2f}{:>10}", processors, same, "-", "-", more, "-");
+    cookbook::println("{:10}{:>12}{:8.2f}{:>10}{:>15}{:11.2f}{:>10}", processors, time, same, "-", work, more, "-");
     return;
   }
-  cookbook::println("{:10}  {:6.2f}{:8.2f} x{:10.0f} %{:12.2f}{:8.2f} x", processors, same, measured->same_work,
-                    100 * efficiency(measured->same_work, processors), more, measured->more_work);
+  cookbook::println("{:10}{:>12}{:8.2f}{:8.2f} x{:>15}{:11.2f}{:8.2f} x", processors, time, same, measured->same_work,
+                    work, more, measured->more_work);
 }
 
 }  // namespace
@@ -81,24 +86,24 @@ int main(int argc, char** argv) {
   }
   const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 9);  // 9 rounds
 
-  cookbook::println("{} % serial        the same work             more work", percent);
-  cookbook::println("processors  Amdahl  measured  efficiency   Gustafson  measured");
+  cookbook::println("{:3} % serial   the same work in less time     more work in the same time", percent);
+  cookbook::println("processors        time  Amdahl  measured           work  Gustafson  measured");
   // timings[0] is the loop's. Then come two for each number of threads: the same work and more work. Of each the
   // shortest time counts, since other programs of the machine only ever add to one.
   const double alone = timings[0].minimum;
   std::size_t row = 1;
   for (const int count : counts) {
     if (count > max_threads) {
-      print_row(serial_part, count, nullptr);
+      print_row(percent, count, nullptr);
       continue;
     }
     const double growth = static_cast<double>(more_work(units, serial_part, count).units) / static_cast<double>(units);
     const Gain measured = {speedup(alone, timings[row].minimum), speedup(alone * growth, timings[row + 1].minimum)};
-    print_row(serial_part, count, &measured);
+    print_row(percent, count, &measured);
     row += 2;
   }
-  cookbook::println("any number  {:6.2f}{:>10}{:>12}{:>12}{:>10}", amdahl_limit(serial_part), "-", "-", "no limit",
-                    "-");
+  cookbook::println("any number{:>5} +  0.0{:8.2f}{:>10}{:>15}{:>11}{:>10}", percent, amdahl_limit(serial_part), "-",
+                    "no limit", "no limit", "-");
 
   cookbook::Checks checks;
   checks.equal("runs whose sum differs from the plain loop's", wrong, 0);

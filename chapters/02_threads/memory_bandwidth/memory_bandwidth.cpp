@@ -1,10 +1,10 @@
 // Memory bandwidth
 //
-// To add up numbers that lie in memory, a processor has to fetch four bytes for each addition, and memory is slower
-// than the addition. So the question is how to fetch faster: one thread reads from front to end, and then in turn from
-// eight places; all threads do the same, each with a block of the numbers. A triad, a + 3 b, writes as well. The
-// numbers are so many that they do not fit into most caches. The functions are in streams.hpp;
-// memory_bandwidth_bench measures them more carefully, beside libraries.
+// To add up numbers that lie in memory, a processor has to fetch four bytes for each addition. How fast they come
+// depends on how many requests are on their way at the same time. The first row has one at a time: where it reads next
+// is known only when the last number has come. The other rows add up all numbers: by one thread and by all threads,
+// from front to end and in turn from eight places. The last column compares each rate with that of the first row. The
+// functions are in streams.hpp; memory_bandwidth_bench measures more forms, beside libraries.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/memory_bandwidth/memory_bandwidth.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_bandwidth
 // Run:     memory_bandwidth [--numbers N] [--threads N]
@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cookbook/affinity.hpp"
@@ -25,16 +26,18 @@
 
 namespace {
 
-/// Calls `run` five times, and prints how many bytes per second were read and written in the fastest of these calls.
+constexpr double bytes_of_line = 64;
+
+/// Calls `run` five times, and returns how many bytes per second it read in the fastest of these calls.
 template <typename Run>
-void print_speed(const char* name, std::size_t bytes, Run run) {
+double rate_of(double bytes, Run run) {
   double seconds = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 5; ++i) {
     const cookbook::Stopwatch watch;
     run();
     seconds = std::min(seconds, watch.seconds());
   }
-  cookbook::println("{:<43}{:6.1f} GB/s", name, static_cast<double>(bytes) / seconds / 1e9);
+  return bytes / seconds;
 }
 
 }  // namespace
@@ -42,37 +45,38 @@ void print_speed(const char* name, std::size_t bytes, Run run) {
 int main(int argc, char** argv) {
   std::size_t size = 1 << 26;
   int threads = cookbook::allowed_processors();
-  cookbook::Options options("Read and write at the speed of the memory");
+  cookbook::Options options("Read at the speed of the memory");
   options.add("numbers", size, "numbers that are added up, four bytes each", 1, std::size_t{1} << 31);
   options.add("threads", threads, "threads", 1, 1'024);
   options.parse(argc, argv);
-  cookbook::require_memory(4.0 * static_cast<double>(size), fmt::format("--numbers {}", size));
+  const double bytes = 4.0 * static_cast<double>(size);
+  cookbook::require_memory(bytes, fmt::format("--numbers {}", size));
 
-  // A std::vector would first be filled with zeros, by one thread. Here each thread is the first to write its block of
-  // the sum. (The triad has other blocks.)
+  // A std::vector would first be filled with zeros, by one thread. Here each thread is the first to write its block.
   const auto memory = std::make_unique_for_overwrite<Number[]>(size);
   const std::span<Number> numbers(memory.get(), size);
   in_blocks(size, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) numbers[i] = static_cast<Number>(i);
   });
 
+  constexpr int steps = 200'000;
+  Number place = 0;  // each walk goes on where the last one ended, at lines that none has read
   std::vector<Number> sums(4);
-  cookbook::println("{} MiB of numbers, all threads: {}", 4 * size >> 20, threads);
-  print_speed("sum by one thread", 4 * size, [&] { sums[0] = sum<1>(numbers, 1); });
-  print_speed("sum by one thread, in eight places", 4 * size, [&] { sums[1] = sum<8>(numbers, 1); });
-  print_speed("sum by all threads", 4 * size, [&] { sums[2] = sum<1>(numbers, threads); });
-  print_speed("sum by all threads, in eight places each", 4 * size, [&] { sums[3] = sum<8>(numbers, threads); });
-
-  // The triad reads two thirds of the numbers and writes the last one.
-  const std::size_t third = size / 3;
-  const auto a = numbers.first(third), b = numbers.subspan(third, third), out = numbers.subspan(2 * third, third);
-  print_speed("triad by all threads", 12 * third, [&] { triad(a, b, out, threads); });
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < third; ++i) wrong += out[i] != static_cast<Number>(i + 3 * (third + i));
+  const double one_at_a_time = rate_of(bytes_of_line * steps, [&] { place = walk(numbers, place, steps); });
+  const auto print = [&](const std::string& what, double rate) {
+    cookbook::println("{:<35}{:7.2f} GB/s{:13.0f}", what, rate / 1e9, rate / one_at_a_time);
+  };
+  cookbook::println("{:<35}       rate   lines on their way",
+                    fmt::format("{} MiB of numbers, all threads: {}", 4 * size >> 20, threads));
+  print("one thread, line after line", one_at_a_time);
+  print("one thread, from front to end", rate_of(bytes, [&] { sums[0] = sum<1>(numbers, 1); }));
+  print("one thread, in eight places", rate_of(bytes, [&] { sums[1] = sum<8>(numbers, 1); }));
+  print("all threads, from front to end", rate_of(bytes, [&] { sums[2] = sum<1>(numbers, threads); }));
+  print("all threads, in eight places each", rate_of(bytes, [&] { sums[3] = sum<8>(numbers, threads); }));
 
   cookbook::Checks checks;
   const auto expected = static_cast<Number>(std::uint64_t{size} * (size - 1) / 2);  // 0 + 1 + 2 + ... + (size - 1)
   checks.equal("the four sums, modulo 2^32", sums, std::vector<Number>(4, expected));
-  checks.equal("wrong results of the triad", wrong, 0U);
+  checks.equal("where the walks ended", place, static_cast<Number>(5 * steps * std::uint64_t{jump(size)} % size));
   return checks.exit_code();
 }

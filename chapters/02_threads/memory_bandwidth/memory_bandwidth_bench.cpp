@@ -61,6 +61,13 @@ Number sum_by_tbb(Input in) {
       std::plus<>{});
 }
 
+/// out[i] = a[i] + 3 * b[i] by several threads. Two streams are read and one is written per thread.
+void triad(std::span<const Number> a, std::span<const Number> b, std::span<Number> out, int threads) {
+  in_blocks(out.size(), threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = a[i] + 3 * b[i];
+  });
+}
+
 void triad_by_par(Input a, Input b, Output out) {
   std::transform(std::execution::par, a.begin(), a.end(), b.begin(), out.begin(),
                  [](Number x, Number y) { return x + 3 * y; });

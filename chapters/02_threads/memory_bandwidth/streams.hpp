@@ -1,9 +1,10 @@
-/// A sum and a triad over more numbers than the caches hold.
+/// Ways to read more numbers than the caches hold.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <thread>
 #include <vector>
@@ -17,6 +18,25 @@ void in_blocks(std::size_t size, int threads, const Work& work) {
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([=, &work] { work(size * t / threads, size * (t + 1) / threads); });
   }
+}
+
+/// How far walk() goes in a step: so far that its next lines are not near, and by a number that shares no divisor with
+/// `size`, so that it comes to every number before it comes to one again.
+inline Number jump(std::size_t size) {
+  auto places = static_cast<std::size_t>(0.6180339887 * static_cast<double>(size));
+  while (std::gcd(places, size) != 1) ++places;
+  return static_cast<Number>(places);
+}
+
+/// Reads one number after another, and returns where it ends. `in` is 0, 1, 2 and so on, so each number tells where it
+/// stands, and the next place is known only when this number has come.
+inline Number walk(std::span<const Number> in, Number place, int steps) {
+  const auto size = static_cast<Number>(in.size()), further = jump(size);
+  for (int i = 0; i < steps; ++i) {
+    place = in[place] + further;
+    if (place >= size) place -= size;
+  }
+  return place;
 }
 
 /// The sum of `in`, read in turn from `streams` places: with two streams the numbers 0, n/2, 1, n/2 + 1 and so on.
@@ -39,11 +59,4 @@ Number sum(std::span<const Number> in, int threads) {
     total += sum_in_streams<streams>(in.subspan(begin, end - begin));  // one atomic addition per thread
   });
   return total;
-}
-
-/// out[i] = a[i] + 3 * b[i] by several threads. That is two streams read and one written per thread.
-inline void triad(std::span<const Number> a, std::span<const Number> b, std::span<Number> out, int threads) {
-  in_blocks(out.size(), threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) out[i] = a[i] + 3 * b[i];
-  });
 }

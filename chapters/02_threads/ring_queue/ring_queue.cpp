@@ -1,9 +1,9 @@
-// Ring queue
+// A queue without a lock
 //
 // Passes numbers between threads through two queues: one with a lock, and a ring of slots without one, in which a
-// thread takes a ticket and waits only until it is its turn at one slot. Prints what 1000 items take in each, and how
-// often the threads slept. Where a thread puts an item and waits for the answer, the sleeps explain the difference on
-// two processors; on one processor the queue with a lock is the faster one there, since it does not spin.
+// thread takes a ticket and waits only until it is its turn at one slot. Prints what 1000 items take in each, with all
+// threads on one processor and on several, and how often the threads slept. A second processor makes the queue with a
+// lock slower, because the threads now meet at the lock, and the ring faster.
 // The ring is in ring_queue.hpp, the queue with a lock in locked_queue.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/ring_queue/ring_queue.cpp common/cookbook/*.cpp -lfmt -pthread -o ring_queue
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,7 +101,7 @@ Cost there_and_back(const Job& job) {
   });
 }
 
-void print_row(const std::string& what, Cost (*with_lock)(const Job&), Cost (*ring)(const Job&), const Job& job) {
+void print_row(const char* what, Cost (*with_lock)(const Job&), Cost (*ring)(const Job&), const Job& job) {
   Cost lowest[2];
   for (int run = 0; run < 3; ++run) {
     for (const int i : {0, 1}) {
@@ -110,7 +109,7 @@ void print_row(const std::string& what, Cost (*with_lock)(const Job&), Cost (*ri
       if (cost.microseconds < lowest[i].microseconds) lowest[i] = cost;
     }
   }
-  cookbook::println("{:<26}{:8.0f} us{:8.0f} x{:11.0f} us{:8.0f} x", what, lowest[0].microseconds, lowest[0].sleeps,
+  cookbook::println("{:<31}{:8.0f} us{:8.0f} x{:11.0f} us{:8.0f} x", what, lowest[0].microseconds, lowest[0].sleeps,
                     lowest[1].microseconds, lowest[1].sleeps);
 }
 
@@ -120,7 +119,7 @@ int main(int argc, char** argv) {
   int items = 100'000, threads = 4, capacity = 1'024;
   cookbook::Options options("Pass items between threads without a lock");
   options.add("items", items, "numbers that each producer puts", 1, 1'000'000);
-  options.add("threads", threads, "producers, and as many consumers, in the second row", 1, 64);
+  options.add("threads", threads, "producers, and as many consumers, where many items are passed", 1, 64);
   options.add("capacity", capacity, "slots of the queues", 1, 100'000);
   options.parse(argc, argv);
 
@@ -128,15 +127,14 @@ int main(int argc, char** argv) {
   using Ring = RingQueue<int>;
   const int all = cookbook::allowed_processors();
   long wrong = 0;
-  const Job one_each{.threads = 1, .items = items, .capacity = capacity, .processors = all, .wrong = wrong};
-  const Job several{.threads = threads, .items = items, .capacity = capacity, .processors = all, .wrong = wrong};
-  const Job on_one_processor{.threads = 1, .items = items, .capacity = capacity, .processors = 1, .wrong = wrong};
-  cookbook::println("                               with a lock             ring queue");
-  cookbook::println("per 1000 items                 time    sleeps          time    sleeps");
-  print_row("1 producer, 1 consumer", pass<Locked>, pass<Ring>, one_each);
-  print_row(fmt::format("{0} producers, {0} consumers", threads), pass<Locked>, pass<Ring>, several);
-  print_row("there and back", there_and_back<Locked>, there_and_back<Ring>, one_each);
-  print_row("the same, one processor", there_and_back<Locked>, there_and_back<Ring>, on_one_processor);
+  cookbook::println("                                    with a lock             ring queue");
+  cookbook::println("per 1000 items                      time    sleeps          time    sleeps");
+  const auto many = [&](int processors) { return Job{threads, items, capacity, processors, wrong}; };
+  print_row("many items, on one processor", pass<Locked>, pass<Ring>, many(1));
+  print_row("many items, on all processors", pass<Locked>, pass<Ring>, many(all));
+  const auto two_threads = [&](int processors) { return Job{1, items, capacity, processors, wrong}; };
+  print_row("one at a time, on one processor", there_and_back<Locked>, there_and_back<Ring>, two_threads(1));
+  print_row("one at a time, on two", there_and_back<Locked>, there_and_back<Ring>, two_threads(std::min(2, all)));
 
   cookbook::Checks checks;
   checks.equal("numbers that got lost, came twice or in a wrong order", wrong, 0);

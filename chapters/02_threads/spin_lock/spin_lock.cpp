@@ -1,9 +1,9 @@
-// What it costs to wait for a lock
+// Spin or sleep?
 //
 // A thread that has to wait for a std::mutex sleeps. A spin lock lets it look at the lock again and again. The program
-// measures both, and the simplest spin lock there is: lock() and unlock() when no other thread wants the lock; a wait
-// of a millisecond, how long after the release the waiting thread goes on and how long a processor has worked for it;
-// and, where both share one core, how long the holder is kept from unlocking.
+// measures both, for waits from 2 us to 2 ms: how long a processor works for the waiting thread, and how long after the
+// unlock() this thread goes on. Up to a wait of about the time that it takes to sleep and to be woken, spinning is the
+// cheaper way. The last line is about two threads on one core, where a spin lock has to give the core away.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/spin_lock/spin_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o spin_lock
 // Run:     spin_lock [--threads N] [--rounds N]
@@ -25,20 +25,6 @@
 namespace {
 
 using cookbook::Stopwatch;
-
-/// The seconds that lock() and unlock() take together while no other thread wants the lock.
-template <typename Lock>
-double lock_and_unlock() {
-  constexpr int times = 100'000;
-  Lock lock;
-  const auto repeat = [&](int) {
-    for (int i = 0; i < times; ++i) {
-      lock.lock();
-      lock.unlock();
-    }
-  };
-  return run_concurrently(1, repeat) / times;  // in a second thread: before there is one, glibc's mutex does less
-}
 
 /// The seconds for which a processor has worked for the calling thread.
 double processor_seconds() {
@@ -85,23 +71,18 @@ Wait wait_for_it(int cores, double hold) {
   return wait;
 }
 
-struct Costs {
-  double nobody_waits, after_unlock, processor, one_core;  // in seconds, see main()
-};
-
-/// The medians of five measurements.
+/// The medians of 15 such waits.
 template <typename Lock>
-Costs measure() {
-  std::vector<double> nobody_waits, after_unlock, processor, one_core;
-  for (int run = 0; run < 5; ++run) {
-    nobody_waits.push_back(lock_and_unlock<Lock>());
-    const Wait wait = wait_for_it<Lock>(2, 1e-3);
+Wait median_wait(int cores, double hold) {
+  std::vector<double> until_unlock, after_unlock, processor;
+  for (int run = 0; run < 15; ++run) {
+    const Wait wait = wait_for_it<Lock>(cores, hold);
+    until_unlock.push_back(wait.until_unlock);
     after_unlock.push_back(wait.after_unlock);
     processor.push_back(wait.processor);
-    one_core.push_back(wait_for_it<Lock>(1, 0).until_unlock);
   }
   const auto median = [](const std::vector<double>& seconds) { return cookbook::timing_of(seconds).median; };
-  return {median(nobody_waits), median(after_unlock), median(processor), median(one_core)};
+  return {median(until_unlock), median(after_unlock), median(processor)};
 }
 
 /// Each of the threads adds 1 to one counter, `rounds` times.
@@ -127,17 +108,20 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "additions per thread", 1, 10'000'000);
   options.parse(argc, argv);
 
-  const Costs mutex = measure<std::mutex>(), exchange = measure<ExchangeLock>(), spin = measure<SpinLock>();
-  const auto row = [](const char* what, const char* unit, double in_mutex, double in_exchange, double in_spin) {
-    const double per_second = unit[0] == 'n' ? 1e9 : 1e6;
-    cookbook::println("{:<38}{:10.1f} {}{:12.1f} {}{:12.1f} {}", what, in_mutex * per_second, unit,
-                      in_exchange * per_second, unit, in_spin * per_second, unit);
-  };
-  cookbook::println("{:38}   std::mutex   ExchangeLock       SpinLock", "");
-  row("lock and unlock, nobody waits", "ns", mutex.nobody_waits, exchange.nobody_waits, spin.nobody_waits);
-  row("from unlock to the waiting thread", "us", mutex.after_unlock, exchange.after_unlock, spin.after_unlock);
-  row("processor's work for a wait of 1 ms", "us", mutex.processor, exchange.processor, spin.processor);
-  row("one core: until the holder can unlock", "us", mutex.one_core, exchange.one_core, spin.one_core);
+  cookbook::println("                   processor time of the wait      from unlock() until it goes on");
+  cookbook::println("lock held for     std::mutex       SpinLock       std::mutex       SpinLock");
+  for (const double us : {2, 20, 200, 2000}) {
+    const Wait sleeps = median_wait<std::mutex>(2, us * 1e-6), spins = median_wait<SpinLock>(2, us * 1e-6);
+    cookbook::println("{:>10} us{:12.1f} us{:12.1f} us{:14.1f} us{:12.1f} us", us, sleeps.processor * 1e6,
+                      spins.processor * 1e6, sleeps.after_unlock * 1e6, spins.after_unlock * 1e6);
+  }
+  const auto until_unlock = [](auto wait) { return wait(1, 0).until_unlock * 1e6; };
+  const double mutex = until_unlock(median_wait<std::mutex>), spin = until_unlock(median_wait<SpinLock>),
+               exchange = until_unlock(median_wait<ExchangeLock>);
+  cookbook::println("both threads on one core: the holder can unlock after");
+  cookbook::println(
+      "{:.1f} us with std::mutex, {:.1f} us with SpinLock, {:.1f} us with ExchangeLock, which never yields", mutex,
+      spin, exchange);
 
   cookbook::Checks checks;
   checks.equal("additions under the SpinLock that were counted", count(threads, rounds), threads * rounds);

@@ -1,17 +1,19 @@
 // Thread performance
 //
 // When do threads pay? Four functions are called eight times, one call after another, and then once in each of eight
-// threads: an empty function, one that computes, one that reads a file, and one that fetches web pages. The program
-// prints how long both took, and how many times as fast the threads were. The empty function loses, since to start a
-// thread takes time; the one that computes gains as many times as there are processors, at most; the one that waits for
-// web pages gains on any machine.
+// threads: an empty function, one that computes, one that reads a file, and one that fetches web pages. How busy the
+// processor is in the calls one by one is enough to predict what threads need: the time to start them, and then either
+// what the processors have to do, or the time of a single call. The program prints the prediction beside the time that
+// it took, and how many times as fast the threads were.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_performance/thread_performance.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_performance
 // Run:     thread_performance [--calls N]
 
 #include <algorithm>
+#include <ctime>
 
 #include "calls.hpp"  // one_by_one(), in_threads()
+#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
@@ -20,23 +22,50 @@
 
 namespace {
 
-/// Calls the function n times in both ways, three times, and prints the shortest times and their ratio. Returns how
-/// often the calls in threads had other results than those one by one.
+struct Seconds {
+  double one_by_one = 1e9, busy = 0, threads = 1e9;  // busy: the part of one_by_one in which it used a processor
+};
+
+/// What n threads should take, if it takes `start` to start them and to wait for them: all processors share the work,
+/// and no thread ends before its own call has.
+double predicted(const Seconds& times, double start, int n) {
+  return start + std::max(times.busy / cookbook::allowed_processors(), times.one_by_one / n);
+}
+
+/// How long this thread has kept a processor busy so far.
+double busy_seconds() {
+  timespec time{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) cookbook::exit_with_errno("clock_gettime");
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Calls the function n times in both ways, three times, and takes the shortest times. Adds to `different` how often
+/// the calls in threads had other results than those one by one.
 template <typename Function>
-int compare(const char* name, int n, Function function) {
-  double serial = 1e9, threaded = 1e9;
-  int different = 0;
+Seconds measure(int n, Function function, int& different) {
+  Seconds times;
   for (int run = 0; run < 3; ++run) {
+    const double busy_before = busy_seconds();
     const cookbook::Stopwatch watch;
     const auto expected = one_by_one(n, function);
     const double half_time = watch.seconds();
+    const double busy = busy_seconds() - busy_before;
     const auto results = in_threads(n, function);
-    threaded = std::min(threaded, watch.seconds() - half_time);
-    serial = std::min(serial, half_time);
+    times.threads = std::min(times.threads, watch.seconds() - half_time);
+    if (half_time < times.one_by_one) {
+      times.one_by_one = half_time;
+      times.busy = std::min(busy, half_time);
+    }
     different += results != expected;
   }
-  cookbook::println("{:<21}{:11.1f} us{:13.1f} us{:9.3g} x", name, 1e6 * serial, 1e6 * threaded, serial / threaded);
-  return different;
+  return times;
+}
+
+/// Prints a row of the table.
+void print(const char* name, const Seconds& times, double start, int n) {
+  cookbook::println("{:<21}{:10.4f} ms{:5.0f} %{:13.3f} ms{:10.3f} ms{:9.3g} x", name, 1e3 * times.one_by_one,
+                    100 * times.busy / times.one_by_one, 1e3 * predicted(times, start, n), 1e3 * times.threads,
+                    times.one_by_one / times.threads);
 }
 
 }  // namespace
@@ -50,12 +79,16 @@ int main(int argc, char** argv) {
   const std::string path = make_block_file();
   PageServer server(std::chrono::milliseconds(1));  // until it answers a request
 
-  cookbook::println("{:<21}    one by one  in {:2} threads       gain", fmt::format("{} calls of", n), n);
   int different = 0;
-  different += compare("an empty function", n, [] { return 0; });
-  different += compare("F(20000)", n, [] { return fibonacci(20'000); });
-  different += compare("1000 blocks of a file", n, [&] { return read_blocks(path); });
-  different += compare("10 web pages", n, [&] { return fetch_pages(server.port()); });
+  const auto nothing = [] { return 0; };
+  const double start = measure(n, nothing, different).threads;
+  const auto compare = [&](const char* name, auto function) { print(name, measure(n, function, different), start, n); };
+  cookbook::println("{:<21}   one by one   busy     predicted  in {:2} threads      gain",
+                    fmt::format("{} calls of", n), n);
+  compare("an empty function", nothing);
+  compare("F(20000)", [] { return fibonacci(20'000); });
+  compare("1000 blocks of a file", [&] { return read_blocks(path); });
+  compare("10 web pages", [&] { return fetch_pages(server.port()); });
 
   cookbook::Checks checks;
   checks.equal("results in threads that differ from those one by one", different, 0);

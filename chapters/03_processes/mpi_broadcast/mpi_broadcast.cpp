@@ -1,19 +1,39 @@
 // Broadcast
 //
 // One rank, the root, has a value; after a broadcast every rank has it. MPI_Bcast does this in one call, which all
-// ranks make together. Beside it stand two forms that are made of messages. In the naive one the root sends to one rank
-// after another. In the other one every rank that has the value sends it on. The program prints in which round each
-// rank gets the value.
+// ranks make together. What can such a call do inside? Two forms that are made of messages show it: in one the root
+// sends to one rank after another, in the other one every rank that has the value sends it on. After each round the
+// program shows which ranks have the value: a place in the picture is a rank, `#` has the value, and `.` has not.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
 // Run:     mpirun -n 10 mpi_broadcast [--root N]
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "broadcast_by_hand.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
+
+namespace {
+
+/// A character per rank: # for one that has got the value by this round (the root has it in round 0), . for the others.
+std::string who_has_it(const std::vector<int>& round_of_rank, int round) {
+  std::string picture;
+  for (const int got_in : round_of_rank) picture += got_in <= round ? '#' : '.';
+  return picture;
+}
+
+/// What each rank has given, on rank 0. Called by all.
+std::vector<int> from_all_ranks(int mine, const mpi::Environment& world) {
+  std::vector<int> all(world.rank() == 0 ? static_cast<std::size_t>(world.size()) : 0);
+  MPI_CHECK(MPI_Gather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+  return all;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int root = 0;
@@ -32,23 +52,24 @@ int main(int argc, char** argv) {
   const int round_one_by_one = broadcast_one_by_one(&one_by_one, 1, MPI_INT, root, MPI_COMM_WORLD);
   const int round_by_tree = broadcast_by_tree(&by_tree, 1, MPI_INT, root, MPI_COMM_WORLD);
 
-  const auto cell = [](int what, int round) {
-    return round == 0 ? fmt::format("{}", what) : fmt::format("{} in round {}", what, round);
-  };
-  if (rank == 0) cookbook::println("         MPI_Bcast   one by one       binomial tree");
-  world.print_in_order(fmt::format("rank {:<4}{:<12}{:<17}{}", rank, value, cell(one_by_one, round_one_by_one),
-                                   cell(by_tree, round_by_tree)));
-
+  const std::vector<int> rounds_one_by_one = from_all_ranks(round_one_by_one, world),
+                         rounds_by_tree = from_all_ranks(round_by_tree, world);
   const std::vector<long> right = {mpi::sum_over_ranks(value == 100), mpi::sum_over_ranks(one_by_one == 100),
                                    mpi::sum_over_ranks(by_tree == 100)};
-  const std::vector<int> rounds = {mpi::minmax_over_ranks(round_one_by_one).second,
-                                   mpi::minmax_over_ranks(round_by_tree).second};
-  int doublings = 0;  // that it takes from one rank to all
-  while (1 << doublings < ranks) ++doublings;
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("ranks that have the root's value, in each form", right, {ranks, ranks, ranks});
-    checks.equal("rounds, one by one and by the tree", rounds, {ranks - 1, doublings});
+    const int last = *std::max_element(rounds_one_by_one.begin(), rounds_one_by_one.end());
+    const int last_by_tree = *std::max_element(rounds_by_tree.begin(), rounds_by_tree.end());
+    const int width = std::max(ranks, 10) + 3;  // of the column in the middle
+    cookbook::println("after round   {:<{}}binomial tree", "one by one", width);
+    for (int round = 0; round <= std::max(last, last_by_tree); ++round) {
+      cookbook::println("{:<14}{:<{}}{}", round, who_has_it(rounds_one_by_one, round), width,
+                        who_has_it(rounds_by_tree, round));
+    }
+    int doublings = 0;  // that it takes from one rank to all
+    while (1 << doublings < ranks) ++doublings;
+    checks.equal("rounds, one by one and by the tree", std::vector{last, last_by_tree}, {ranks - 1, doublings});
+    checks.equal("ranks with the value, by MPI_Bcast, one by one, by the tree", right, {ranks, ranks, ranks});
   }
   return world.exit_code(checks);
 }

@@ -2,13 +2,13 @@
 //
 // Where does the join belong? Five child processes run one function, the first of them for the longest time. If each is
 // joined inside the loop that starts them, they run one after another. If all are started before any is joined, they
-// run at the same time. Both loops are run with children made by fork, which are copies of this process, and with
-// children made by posix_spawn, which run another program. The program prints in which order they ended, and the time.
+// run at the same time. The program prints from when to when the parent had each child: from its start to its join.
+// These children are made by fork, so they are copies of this process. The last row has the times of children made by
+// posix_spawn, which run another program.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
 // Run:     spawn_process [--children N]       (with spawn_process_child in the same folder)
 
-#include <fmt/ranges.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -27,44 +27,50 @@
 namespace {
 
 using Start = std::function<pid_t(int)>;
-using Numbers = std::vector<int>;  // of the children, in the order in which they ended
+
+/// From when to when the parent had a child, in ms since the loop began.
+struct Span {
+  double started, joined;
+};
 
 /// One child at a time: each is joined before the next one is started.
-Numbers join_inside_the_loop(int children, const Start& start, int& failed) {
-  Numbers ended;
+std::vector<Span> join_inside_the_loop(int children, const Start& start, int& failed) {
+  const cookbook::Stopwatch watch;
+  std::vector<Span> spans;
   for (int number = 0; number < children; ++number) {
+    spans.push_back({watch.seconds() * 1e3, 0});
     const pid_t child = start(number);
     int status = 0;
     check(waitpid(child, &status, 0), "waitpid");  // waits for this child
     failed += status != 0;
-    ended.push_back(number);
+    spans[number].joined = watch.seconds() * 1e3;
   }
-  return ended;
+  return spans;
 }
 
 /// All children at the same time.
-Numbers join_after_the_loop(int children, const Start& start, int& failed) {
+std::vector<Span> join_after_the_loop(int children, const Start& start, int& failed) {
+  const cookbook::Stopwatch watch;
+  std::vector<Span> spans;
   std::vector<pid_t> started;
-  for (int number = 0; number < children; ++number) started.push_back(start(number));
-  Numbers ended;
+  for (int number = 0; number < children; ++number) {
+    spans.push_back({watch.seconds() * 1e3, 0});
+    started.push_back(start(number));
+  }
   for (int i = 0; i < children; ++i) {
     int status = 0;
     const pid_t child = check(waitpid(-1, &status, 0), "waitpid");  // waits for any child
     failed += status != 0;
-    ended.push_back(static_cast<int>(std::find(started.begin(), started.end(), child) - started.begin()));
+    spans[std::find(started.begin(), started.end(), child) - started.begin()].joined = watch.seconds() * 1e3;
   }
-  return ended;
+  return spans;
 }
 
-/// Starts children in this way by both loops. Prints for each in which order they ended, and the time.
-void print_row(const char* way, int children, const Start& start, int& failed) {
-  std::string row;
-  for (const auto& loop : {join_inside_the_loop, join_after_the_loop}) {
-    const cookbook::Stopwatch watch;
-    const Numbers ended = loop(children, start, failed);
-    row += fmt::format("   {:<9}{:9.1f} ms", fmt::to_string(fmt::join(ended, " ")), watch.seconds() * 1e3);
-  }
-  cookbook::println("{:<11}{}", way, row);
+/// The time of the last join.
+double end_of(const std::vector<Span>& spans) {
+  double end = 0;
+  for (const Span& span : spans) end = std::max(end, span.joined);
+  return end;
 }
 
 }  // namespace
@@ -77,10 +83,21 @@ int main(int argc, char** argv) {
 
   int failed = 0;
   const std::string child_program = cookbook::beside_this_program("spawn_process_child");
-  cookbook::println("             joined inside the loop   joined after the loop");
-  print_row("fork", children, start_by_fork, failed);
-  print_row(
-      "posix_spawn", children, [&](int number) { return start_by_spawn(child_program, number); }, failed);
+  const auto by_spawn = [&](int number) { return start_by_spawn(child_program, number); };
+
+  const std::vector<Span> inside = join_inside_the_loop(children, start_by_fork, failed);
+  const std::vector<Span> after = join_after_the_loop(children, start_by_fork, failed);
+  cookbook::println("children by fork       joined inside the loop   joined after the loop");
+  for (int i = 0; i < children; ++i) {
+    cookbook::println("child {}             {:8.1f} ms to {:6.1f} ms  {:6.1f} ms to {:6.1f} ms", i, inside[i].started,
+                      inside[i].joined, after[i].started, after[i].joined);
+  }
+  cookbook::println("all, by fork                       {:6.1f} ms             {:9.1f} ms", end_of(inside),
+                    end_of(after));
+  const double inside_by_spawn = end_of(join_inside_the_loop(children, by_spawn, failed));
+  const double after_by_spawn = end_of(join_after_the_loop(children, by_spawn, failed));
+  cookbook::println("all, by posix_spawn                {:6.1f} ms             {:9.1f} ms", inside_by_spawn,
+                    after_by_spawn);
 
   cookbook::Checks checks;
   checks.equal("children that failed", failed, 0);

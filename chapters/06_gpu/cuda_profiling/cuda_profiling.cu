@@ -1,6 +1,6 @@
 // Three slow launches and a profiler
 //
-// Squares numbers in four ways. The last three take 2 to 12 times as long as the first, each for a reason of its own.
+// Four launches square the same numbers. Three take 2.5 to 12 times as long as the first, each for its own reason.
 // Times do not tell the reasons apart. How many threads a multiprocessor can hold of each, the occupancy, hints at one
 // of them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which
 // the ranges (NVTX) tell what a kernel was for.

@@ -10,9 +10,14 @@ constexpr int tile_threads = 256;
 constexpr int own_rows = 8, own_columns = 16;
 
 /// Where a thread's elements lie in the tile. Eight warps share the tile as 2 x 4 parts of 64 x 64 elements; the
-/// threads of a warp share its part as 8 x 4. README.md draws, beside step 4, the elements of thread 0 in one corner of
-/// a part. They lie apart, so that in each load the threads of a warp read neighbouring numbers, which lie in different
-/// banks of shared memory.
+/// threads of a warp share its part as 8 x 4. A thread's elements lie apart, so that in each load the threads of a warp
+/// read neighbouring numbers, which lie in different banks of shared memory. Those of thread 0 in one corner of a part:
+///
+///     row  step 3                              steps 4 and 5
+///       0  #...#...#...#...#...#...#...#...    ####............####............
+///     1-3  ................................    ####............####............
+///     4-7  ................................    ................................
+///       8  #...#...#...#...#...#...#...#...    ................................
 struct Place {
   int warp_row, warp_column;  ///< first row and column of the warp's part
   int lane_row, lane_column;  ///< of the thread within the warp: 0 to 7 and 0 to 3

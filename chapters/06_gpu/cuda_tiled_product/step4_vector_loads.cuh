@@ -5,7 +5,7 @@
 #include "register_tile.cuh"
 
 /// Loads the thread's 8 numbers of a column of A's tile, which is stored as a row: a group of four, and another 32
-/// further on (drawn in README.md).
+/// further on (drawn in register_tile.cuh).
 inline __device__ void load_own_a(float (&own)[own_rows], const float* row, const Place& at) {
   const float* first = row + at.warp_row + 4 * at.lane_row;
 #pragma unroll

@@ -54,15 +54,24 @@ class DeviceSum {
     CL_CHECK(queue_.finish());
   }
 
-  /// Starts the kernel, waits for it, and copies the sums to `c`. The event has the kernel's times. Groups have `group`
-  /// work-items; with 0, the driver chooses how many.
-  cl::Event run(unsigned repeats, Vector& c, std::size_t group = 0) {
+  /// Starts the kernel, and returns before it has ended. The event has its times. Groups have `group` work-items; with
+  /// 0, the driver chooses how many.
+  cl::Event launch(unsigned repeats, std::size_t group = 0) {
     const cl::NDRange all(group == 0 ? count_ : (count_ + group - 1) / group * group);
     cl::Event times;
     CL_CHECK(kernel_.setArg(4, cl_uint{repeats}));
     CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, all, group == 0 ? cl::NullRange : cl::NDRange(group),
                                          nullptr, &times));
-    CL_CHECK(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data()));
+    return times;
+  }
+
+  /// Waits for the kernel, and copies the sums to `c`.
+  void read(Vector& c) { CL_CHECK(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data())); }
+
+  /// Both.
+  cl::Event run(unsigned repeats, Vector& c, std::size_t group = 0) {
+    const cl::Event times = launch(repeats, group);
+    read(c);
     return times;
   }
 

@@ -47,7 +47,7 @@ int really_lock(pthread_mutex_t* mutex) {
 
 /// What is known of one line of the program that locks a mutex.
 struct Line {
-  long calls = 0, waits = 0, nanoseconds = 0;
+  long calls = 0, nanoseconds = 0;          ///< nanoseconds in which threads waited there
   std::set<Address> locks = {};             ///< the mutexes that were locked there
   std::map<Address, long> waited_for = {};  ///< nanoseconds, by the line that had taken the mutex
 };
@@ -61,7 +61,6 @@ struct Profile {
     for (const auto& [address, line] : other.lines) {
       Line& sum = lines[address];
       sum.calls += line.calls;
-      sum.waits += line.waits;
       sum.nanoseconds += line.nanoseconds;
       sum.locks.insert(line.locks.begin(), line.locks.end());
       for (const auto& [taker, nanoseconds] : line.waited_for) sum.waited_for[taker] += nanoseconds;
@@ -129,7 +128,6 @@ void note(ThreadProfile& profile, Address mutex, Address caller, Address taker, 
   ++line.calls;
   line.locks.insert(mutex);
   if (nanoseconds > 0) {
-    ++line.waits;
     line.nanoseconds += nanoseconds;
     line.waited_for[taker] += nanoseconds;
   }
@@ -201,12 +199,12 @@ std::string text_of(const Profile& profile) {
   }
   std::sort(order.rbegin(), order.rend());
   if (order.size() > 5) order.resize(5);
-  std::string text = "    waited  of calls   calls  locks  at this line\n";
+  std::string text = "    waited  of time   calls  locks  at this line\n";
   std::array<char, 512> buffer{};
   for (const auto& [nanoseconds, calls, address] : order) {
     const Line& line = profile.lines.at(address);
-    std::snprintf(buffer.data(), buffer.size(), "%7.0f ms %7.0f %% %7ld %6zu  %s", 1e-6 * nanoseconds,
-                  100.0 * line.waits / calls, calls, line.locks.size(), name_of(address).c_str());
+    std::snprintf(buffer.data(), buffer.size(), "%7.0f ms %6.0f %% %7ld %6zu  %s", 1e-6 * nanoseconds,
+                  100.0 * nanoseconds / profile.lived, calls, line.locks.size(), name_of(address).c_str());
     text += buffer.data();
     Address taker = nullptr;
     long longest = 0;

@@ -1,8 +1,8 @@
 // Five ways to hand over a result
 //
 // A worker thread works out a result. main asks every 50 ms whether it is done, and then takes the result. Two of the
-// five ways have a data race, three are right. find_race.cpp compiles this program and runs it under three tools; by
-// itself it prints for each way how many of its jobs gave main the right result.
+// five forms have a data race, three are right. find_race.cpp compiles this program and runs it under three tools; by
+// itself it prints for each form how many of its jobs gave main the right result.
 //
 // Compile: g++ -std=c++20 -g chapters/09_diagnosis/find_race/find_race_forms.cpp -pthread -o find_race_forms
 // Run:     find_race_forms JOBS MILLISECONDS, the length of the pause in gap()
