@@ -13,6 +13,7 @@
 #include <cooperative_groups/reduce.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -30,7 +31,7 @@ constexpr int threads = 1024, per_thread = 16, steps = 24;  // threads per block
 
 /// From `low` on and below `high`.
 struct Interval {
-  float low = -1, high = 1;
+  float low = 0, high = 1;
   __host__ __device__ float middle() const { return (low + high) / 2; }
 };
 
@@ -152,6 +153,7 @@ int main(int argc, char** argv) {
 
   const std::size_t count = std::size_t(blocks) * threads * per_thread;
   std::vector<float> numbers = gpu::random_numbers(5, count);
+  for (float& number : numbers) number = std::abs(number);
   const gpu::DeviceArray<float> on_device(numbers);
   gpu::DeviceArray<unsigned> below(steps);
   gpu::DeviceArray<Interval> intervals(steps);
@@ -186,7 +188,7 @@ int main(int argc, char** argv) {
   const std::vector<unsigned> many = counts(in_many), loading = counts(in_one_loading), one = counts(in_one);
   Interval last;
   for (const unsigned number : many) last = halved(last, number, static_cast<unsigned>(count));
-  cookbook::println("{} numbers, their median is at least {:.7f} and below {:.7f}", count, last.low, last.high);
+  cookbook::println("{} numbers, their median is at least {:.8f} and below {:.8f}", count, last.low, last.high);
 
   print("an empty kernel, launched by the host", time_of([&](cudaStream_t stream) {
           for (int i = 0; i < repeats; ++i) nothing_more(stream);
