@@ -1,9 +1,9 @@
 // All-reduce by NCCL
 //
-// Workers have an array each, and at the end each of them has the sum of all arrays. NCCL, NVIDIA's library for this,
-// does it by one call per GPU. A ring does it by hand, with messages: ncclSend and ncclRecv. It has four workers, also
-// where there are fewer GPUs. The program shows how long the calls take, and how long it takes until the sums are
-// there, for short and long arrays.
+// Each GPU has an array, and at the end each of them has the sum of all arrays. NCCL, NVIDIA's library for this, does
+// it by one call per GPU. A ring does it by hand, with messages: ncclSend and ncclRecv. It has a worker on each GPU, or
+// two where there is one GPU only. The program shows how long the calls take, how long it takes until the sums are
+// there, and which bandwidth between the GPUs that is, for short and long arrays.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_nccl/cuda_nccl.cu common/cookbook/*.cpp -lnccl -lfmt -o cuda_nccl
 // Run:     cuda_nccl [--workers N] [--count N]
@@ -110,17 +110,17 @@ std::size_t wrong_sums(const gpu::DeviceArray<float>& result, int summands) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int worker_count = 4, devices = 0, version = 0;
+  int worker_count = 0, devices = 0, version = 0;
   std::size_t count = 1 << 24;
   cookbook::Options options("Sum arrays over several GPUs by NCCL");
-  options.add("workers", worker_count, "arrays that the ring sums; at least as many as there are GPUs", 1, 64);
+  options.add("workers", worker_count, "arrays that the ring sums; 0: one on each GPU, at least two", 0, 64);
   options.add("count", count, "numbers of a long array", 1, 1 << 28);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
   CUDA_CHECK(cudaGetDeviceCount(&devices));
   NCCL_CHECK(ncclGetVersion(&version));
-  worker_count = std::max(worker_count, devices);
+  worker_count = std::max(worker_count == 0 ? 2 : worker_count, devices);
   std::vector<ncclComm_t> communicators(devices);
   gpu::keep_nccl_on_this_machine();
   NCCL_CHECK(ncclCommInitAll(communicators.data(), devices, nullptr));  // rank i gets device i
@@ -151,9 +151,11 @@ int main(int argc, char** argv) {
       done = std::min(done, watch.seconds());
     }
     for (int i = 0; i < summands; ++i) wrong += wrong_sums(workers[i].*result, summands);
-    cookbook::println("{:<26}{:>9} numbers: the calls return after {:5.0f} us, the sums are there after {:6.0f} us",
-                      fmt::format("{}: {}", name, summands), numbers, queued * 1e6, done * 1e6);
+    const double received = 2.0 * (summands - 1) / summands * numbers * sizeof(float);  // by a worker of the ring
+    cookbook::println("{:<28}{:>8}{:>13.0f} us{:>13.0f} us{:>12.1f} GB/s", fmt::format("{}: {}", name, summands),
+                      numbers, queued * 1e6, done * 1e6, received / done / 1e9);
   };
+  cookbook::println("{:<28}{:>8}{:>16}{:>16}{:>17}", "", "numbers", "calls return", "sums are there", "bus bandwidth");
   for (const std::size_t numbers : {std::min<std::size_t>(count, 1000), count}) {
     run("ncclAllReduce, ranks", all_reduce, numbers, devices, &Worker::received);
     run("ring by hand, workers", ring_all_reduce, numbers, worker_count, &Worker::data);
