@@ -43,7 +43,8 @@ again with another input, or with a look of its own at the decisive moment. Any 
     before = "inline int looks = 0;"   # C++ that comes before the program, behind tests/support/exercise_probe.hpp,
                                        # whose functions the replaced text may call, such as judge::refuse("why")
     limit = 8                          # seconds; that of the exercise, and 5 more, without this line
-    sanitizer = true                   # the sanitizer runs with this input, which takes it less time
+    sanitizer = true                   # the sanitizer runs with this input, which takes it less time; or the
+                                       # name of one, for one table, that runs besides the exercise's own
     last = true                        # judged after the sanitizer, whose report says more than this
 
 What is to be written has these fields besides task, hints, threads, processes, sanitizer (thread without that line),

@@ -423,9 +423,8 @@ def can_deadlock(exercise, program, plain):
     return record.exists()
 
 
-def check_sanitizer(exercise, program, plain, say):
+def check_sanitizer(exercise, kind, program, plain, say):
     """Refuses a program in which a sanitizer finds a mistake. `plain` is the same program, built without one."""
-    kind = sanitizer_of(exercise)
     if kind == "none":
         return None
     suppressions = SUPPORT / "tsan.supp"
@@ -797,7 +796,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 check_functions(exercise, program, scratch)
             say("compiling for other looks at it")
             versions = list(versions_again(exercise, build, scratch, texts))
-            other_input = next((one for one in versions if one.table.get("sanitizer")), None)
+            other_input = next((one for one in versions if one.table.get("sanitizer") is True), None)
+            further = [one for one in versions if isinstance(one.table.get("sanitizer"), str)]
             for_sanitizer = other_input.program if other_input else program
             jobs = [(one.program, one.flags, one.called, ()) for one in versions]
             kind, counting = sanitizer_of(exercise), None
@@ -807,6 +807,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 jobs.append(counting := coverage_job(program, kind if together else "lines", flags))
             if kind in SANITIZER_NAMES and not (together and counting):
                 jobs.append((for_sanitizer, sanitizer_flags(kind), kind, ()))
+            jobs += [(one.program, sanitizer_flags(one.table["sanitizer"]), one.table["sanitizer"], ())
+                     for one in further]
             own = None
             if exercise.write and exercise.write in exercise.original.read_text():
                 own_source = assembled(exercise, folder, pathlib.Path(scratch) / "own_source")
@@ -818,7 +820,11 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                     say("judging again, with another input or a look at the decisive moment")
                 check_again(exercise, version, scratch, interposed)
             built = pathlib.Path(scratch) / other_input.called / exercise.program if other_input else plain
-            sanitizer = check_sanitizer(exercise, for_sanitizer, built, say)
+            used = [check_sanitizer(exercise, kind, for_sanitizer, built, say)]
+            for one in further:
+                built = pathlib.Path(scratch) / one.called / exercise.program
+                used.append(check_sanitizer(exercise, one.table["sanitizer"], one.program, built, say))
+            sanitizer = " and ".join(filter(None, used))
             for version in (one for one in versions if one.table.get("last")):
                 say("judging once more")
                 check_again(exercise, version, scratch, interposed)
@@ -841,7 +847,7 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
             return Verdict(False, "It cannot be judged here. The program said:", str(skipped), skipped=True)
         finally:
             process.end_descendants()
-    found = f"; {sanitizer} finds nothing" if sanitizer else ""
+    found = f"; {sanitizer} {'find' if ' and ' in sanitizer else 'finds'} nothing" if sanitizer else ""
     done = "Written" if exercise.write else "Repaired"
     return Verdict(True, f"{done}: right in {count} runs, and in {loaded} with every core busy{found}.")
 
