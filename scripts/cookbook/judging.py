@@ -680,6 +680,24 @@ def check_executed(exercise, job, build, scratch, runs):
         check_lines(exercise, job, expected)
 
 
+def check_same_way(exercise, version, program):
+    """Refuses a program that goes another way with another input: whose own lines are executed, or whose branches are
+    taken, another number of times."""
+    ways = []
+    for one, called in ((program, "lines_of_usual"), (version.program, f"lines_{version.called.split('/')[0]}")):
+        job = coverage_job(one, called)
+        one.compiled(*job[1:])
+        if not run_counted(exercise, job):
+            return  # why, the other runs show
+        ways.append(executed_lines(exercise, job))
+    (lines, branches), (other_lines, other_branches) = ways
+    source = version.program.source.read_text().splitlines()
+    for number in sorted(lines.keys() | other_lines.keys()):
+        if (lines.get(number), branches.get(number)) != (other_lines.get(number), other_branches.get(number)):
+            raise Refused(f"The program went another way{version.where}. This line was executed, or a branch in it was "
+                          "taken, another number of times:", source[number - 1].strip())
+
+
 def check_lines(exercise, job, expected):
     lines, branches = executed_lines(exercise, job)
     if not lines:
@@ -833,6 +851,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 if not together:
                     program.compiled(*counting[1:])
                 check_executed(exercise, counting, build, scratch, 0 if together else 3)
+                for version in (one for one in versions if one.table.get("same_way")):
+                    check_same_way(exercise, version, program)
             say(f"running up to {runs} times, for {seconds} s at most")
             count = repeated(exercise, program.command(plain), scratch, runs, seconds, exercise.limit, "")
             if own:
