@@ -41,9 +41,14 @@ again with another input, or with a look of its own at the decisive moment. Any 
     prints = ["counter: -40000000"]    # instead of those above
     code = 1                           # the exit code, 0 without this line; with another one the symptom may show
     before = "inline int looks = 0;"   # C++ that comes before the program, behind tests/support/exercise_probe.hpp,
-                                       # whose functions the replaced text may call, such as judge::refuse("why")
+                                       # whose functions the replaced text may call, such as judge::refuse("why");
+                                       # beside it: exercise_pauses.hpp, with which threads pause between steps, and
+                                       # exercise_openmp.hpp, which ThreadSanitizer needs for OpenMP
     limit = 8                          # seconds; that of the exercise, and 5 more, without this line
-    sanitizer = true                   # the sanitizer runs with this input, which takes it less time
+    sanitizer = true                   # the sanitizer runs with this input, which takes it less time; or the
+                                       # name of one, for one table, that runs besides the exercise's own
+    same_way = true                    # each line of the program is executed, and each branch taken, as often as with
+                                       # the usual input; seen where GCC counts them
     last = true                        # judged after the sanitizer, whose report says more than this
 
 What is to be written has these fields besides task, hints, threads, processes, sanitizer (thread without that line),
@@ -260,7 +265,7 @@ class Exercise:
 
 
 # The fields of exercise.toml with their types: all but the name of the program and its recipe.
-AGAIN = {"with", "replace", "prints", "code", "before", "limit", "sanitizer", "last"}
+AGAIN = {"with", "replace", "prints", "code", "before", "limit", "sanitizer", "last", "same_way"}
 FIELDS = {field.name: field.type for field in dataclasses.fields(Exercise)[2:]}
 
 

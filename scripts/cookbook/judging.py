@@ -423,12 +423,16 @@ def can_deadlock(exercise, program, plain):
     return record.exists()
 
 
-def check_sanitizer(exercise, program, plain, say):
-    """Refuses a program in which a sanitizer finds a mistake. `plain` is the same program, built without one."""
-    kind = sanitizer_of(exercise)
+def check_sanitizer(exercise, kind, program, plain, say, before=""):
+    """Refuses a program in which a sanitizer finds a mistake. `plain` is the same program, built without one, and
+    `before` the C++ that comes before it."""
     if kind == "none":
         return None
     suppressions = SUPPORT / "tsan.supp"
+    if "exercise_openmp.hpp" in before:  # with which ThreadSanitizer knows what OpenMP orders
+        lines = [line for line in suppressions.read_text().splitlines() if not line.startswith("race:libgomp")]
+        suppressions = program.scratch / "tsan.supp"
+        suppressions.write_text("\n".join(lines) + "\n")
     environment = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:report_thread_leaks=0:"
                                    f"suppressions={suppressions}",
                    "ASAN_OPTIONS": "detect_stack_use_after_return=1:protect_shadow_gap=0",
@@ -681,6 +685,24 @@ def check_executed(exercise, job, build, scratch, runs):
         check_lines(exercise, job, expected)
 
 
+def check_same_way(exercise, version, program):
+    """Refuses a program that goes another way with another input: whose own lines are executed, or whose branches are
+    taken, another number of times."""
+    ways = []
+    for one, called in ((program, "lines_of_usual"), (version.program, f"lines_{version.called.split('/')[0]}")):
+        job = coverage_job(one, called)
+        one.compiled(*job[1:])
+        if not run_counted(exercise, job):
+            return  # why, the other runs show
+        ways.append(executed_lines(exercise, job))
+    (lines, branches), (other_lines, other_branches) = ways
+    source = version.program.source.read_text().splitlines()
+    for number in sorted(lines.keys() | other_lines.keys()):
+        if (lines.get(number), branches.get(number)) != (other_lines.get(number), other_branches.get(number)):
+            raise Refused(f"The program went another way{version.where}. This line was executed, or a branch in it was "
+                          "taken, another number of times:", source[number - 1].strip())
+
+
 def check_lines(exercise, job, expected):
     lines, branches = executed_lines(exercise, job)
     if not lines:
@@ -797,7 +819,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 check_functions(exercise, program, scratch)
             say("compiling for other looks at it")
             versions = list(versions_again(exercise, build, scratch, texts))
-            other_input = next((one for one in versions if one.table.get("sanitizer")), None)
+            other_input = next((one for one in versions if one.table.get("sanitizer") is True), None)
+            further = [one for one in versions if isinstance(one.table.get("sanitizer"), str)]
             for_sanitizer = other_input.program if other_input else program
             jobs = [(one.program, one.flags, one.called, ()) for one in versions]
             kind, counting = sanitizer_of(exercise), None
@@ -807,6 +830,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 jobs.append(counting := coverage_job(program, kind if together else "lines", flags))
             if kind in SANITIZER_NAMES and not (together and counting):
                 jobs.append((for_sanitizer, sanitizer_flags(kind), kind, ()))
+            jobs += [(one.program, sanitizer_flags(one.table["sanitizer"]), one.table["sanitizer"], ())
+                     for one in further]
             own = None
             if exercise.write and exercise.write in exercise.original.read_text():
                 own_source = assembled(exercise, folder, pathlib.Path(scratch) / "own_source")
@@ -818,7 +843,12 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                     say("judging again, with another input or a look at the decisive moment")
                 check_again(exercise, version, scratch, interposed)
             built = pathlib.Path(scratch) / other_input.called / exercise.program if other_input else plain
-            sanitizer = check_sanitizer(exercise, for_sanitizer, built, say)
+            used = [check_sanitizer(exercise, kind, for_sanitizer, built, say)]
+            for one in further:
+                built = pathlib.Path(scratch) / one.called / exercise.program
+                used.append(check_sanitizer(exercise, one.table["sanitizer"], one.program, built, say,
+                                            one.table.get("before", "")))
+            sanitizer = " and ".join(filter(None, used))
             for version in (one for one in versions if one.table.get("last")):
                 say("judging once more")
                 check_again(exercise, version, scratch, interposed)
@@ -827,6 +857,8 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
                 if not together:
                     program.compiled(*counting[1:])
                 check_executed(exercise, counting, build, scratch, 0 if together else 3)
+                for version in (one for one in versions if one.table.get("same_way")):
+                    check_same_way(exercise, version, program)
             say(f"running up to {runs} times, for {seconds} s at most")
             count = repeated(exercise, program.command(plain), scratch, runs, seconds, exercise.limit, "")
             if own:
@@ -841,7 +873,7 @@ def judge(exercise, folder, build, runs=20, seconds=4, say=lambda text: None):
             return Verdict(False, "It cannot be judged here. The program said:", str(skipped), skipped=True)
         finally:
             process.end_descendants()
-    found = f"; {sanitizer} finds nothing" if sanitizer else ""
+    found = f"; {sanitizer} {'find' if ' and ' in sanitizer else 'finds'} nothing" if sanitizer else ""
     done = "Written" if exercise.write else "Repaired"
     return Verdict(True, f"{done}: right in {count} runs, and in {loaded} with every core busy{found}.")
 
