@@ -57,20 +57,17 @@ TEST(deadlock, in_a_fixed_order_nobody_holds_a_lock_that_the_other_needs_first) 
       << result.text();
 }
 
-TEST(deadlock, whoever_locks_both_at_once_or_tries_waits_with_empty_hands) {
+TEST(deadlock, whoever_locks_both_at_once_waits_with_empty_hands) {
   const auto result = run_with(1);
-  for (const std::string title : {"both at once", "try and give back"}) {
-    const Lines lines = drawing(result, title);
-    ASSERT_EQ(lines.size(), 5U) << result.text();
-    EXPECT_EQ(lines[0], "A locks 1");
-    EXPECT_EQ(lines[1], "B locks 2");
-    EXPECT_EQ(lines[2], "A finds 2 locked, unlocks 1");
-    EXPECT_TRUE(lines[3].starts_with("B locks 1, pays, unlocks ")) << lines[3];
-  }
-  // The standard leaves the order of scoped_lock open; the libraries of GCC and LLVM begin with the lock that was
-  // taken.
-  EXPECT_TRUE(drawing(result, "try and give back")[4].starts_with("A locks 1, locks 2, pays, unlocks "))
-      << result.text();
+  const Lines lines = drawing(result, "both at once");
+  ASSERT_EQ(lines.size(), 5U) << result.text();
+  EXPECT_EQ(lines[0], "A locks 1");
+  EXPECT_EQ(lines[1], "B locks 2");
+  EXPECT_EQ(lines[2], "A finds 2 locked, unlocks 1");
+  EXPECT_TRUE(lines[3].starts_with("B locks 1, pays, unlocks ")) << lines[3];
+  // The standard leaves the order open; the libraries of GCC and LLVM begin with the lock that was taken.
+  EXPECT_TRUE(lines[4].starts_with("A locks ")) << lines[4];
+  EXPECT_NE(lines[4].find("pays, unlocks "), std::string::npos) << lines[4];
 }
 
 TEST(deadlock, every_cure_makes_all_payments_and_loses_no_money) {
@@ -78,11 +75,10 @@ TEST(deadlock, every_cure_makes_all_payments_and_loses_no_money) {
     const auto result = run_with(payments);
     ASSERT_FALSE(result.timed_out) << result.text();
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    payments made: [0, 2, 2, 2]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    payments made: [0, 2, 2]")) << result.text();
     // Account 1 pays 1 and gets 3 as often, both start with 3 per payment.
     const std::string balances = fmt::format("[{}, {}]", 5 * payments, payments);
-    EXPECT_TRUE(
-        result.has_line(fmt::format("ok    balances after all payments: [{}, {}, {}]", balances, balances, balances)))
+    EXPECT_TRUE(result.has_line(fmt::format("ok    balances after all payments: [{}, {}]", balances, balances)))
         << result.text();
   }
 }

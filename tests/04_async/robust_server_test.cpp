@@ -65,14 +65,13 @@ TEST(robust_server, the_program_holds_whatever_the_options) {
     const auto result = run("robust_server", {"--max-clients", max_clients, "--timeout-ms", "100"});
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    clients that the full server serves: " + max_clients)) << result.text();
-    EXPECT_EQ(result.lines_with("^ok    ").size(), 7U) << result.text();
-    EXPECT_EQ(result.captures("^full    (\\d+) clients are there, one more is closed after "),
+    EXPECT_EQ(result.lines_with("^ok    ").size(), 6U) << result.text();
+    EXPECT_EQ(result.captures("^one too many +comes when (\\d+) are there +is closed after \\d+ us$"),
               std::vector<std::string>{max_clients})
         << result.text();
-    EXPECT_TRUE(result.has_line("stop    a new client: Connection refused")) << result.text();
-    EXPECT_EQ(result.lines_with("^ +a client with answers under way: reads \\d+ KiB, then End of file$").size(), 1U);
-    EXPECT_TRUE(result.has_line("        an idle client: End of file")) << result.text();
-    EXPECT_TRUE(result.has_line("        the loop has come to its end")) << result.text();
+    EXPECT_EQ(result.lines_with("^late +comes after stop\\(\\) +Connection refused$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^busy +has answers .* reads \\d+ KiB, then End of file$").size(), 1U);
+    EXPECT_EQ(result.lines_with("^idle +has nothing .* End of file$").size(), 1U) << result.text();
   }
 }
 
@@ -80,10 +79,10 @@ TEST(robust_server, the_slow_client_of_the_program_takes_two_timeouts_and_not_th
   double quickest = 1e9;
   for (int attempt = 0; attempt < 5 && quickest >= 1'800; ++attempt) {  // on a busy machine it may take longer
     const auto result = run("robust_server", {"--timeout-ms", "600"});
-    const auto ms = result.captures("^slow    sends six bytes in (\\d+) ms, and gets back: slowly$");
+    const auto ms = result.captures("^slow +sends six bytes in (\\d+) ms +gets back: slowly$");
     ASSERT_EQ(ms.size(), 1U) << result.text();
     EXPECT_GE(std::stod(ms[0]), 1'200) << "timers are never early\n" << result.text();
-    const auto silent_ms = result.captures("^silent  sends nothing, and is closed after (\\d+) ms$");
+    const auto silent_ms = result.captures("^silent +sends nothing +is closed after (\\d+) ms$");
     ASSERT_EQ(silent_ms.size(), 1U) << result.text();
     EXPECT_GE(std::stod(silent_ms[0]), 600) << result.text();
     quickest = std::min(quickest, std::stod(ms[0]));

@@ -3,8 +3,8 @@
 // Foster's four steps for a job with uneven work. Partitioning: cut it into the smallest pieces that make sense, items.
 // Communication: find out what the pieces have to tell one another, here only their sums. Agglomeration: put items
 // together into tasks, so that handing over a task costs little beside doing it. Mapping: decide which worker does
-// which task. Four mappings (mapping.hpp) do the same job; the program prints what each gains, and how long workers are
-// idle.
+// which task. Four mappings (mapping.hpp) do the same job; the program prints how evenly each divides the work, what it
+// should gain by that, and what it gains.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
 // Run:     parallel_design [--workers N] [--group N] [--draw]
@@ -91,9 +91,12 @@ int main(int argc, char** argv) {
     }
     seconds = std::min(seconds, watch.seconds());
   }
-  cookbook::println("{} items in {} tasks, {} units of work, {} workers", items, tasks.size(), units, workers);
-  cookbook::println("                makespan     gain  imbalance  idle, worker by worker");
-  cookbook::println("one loop        {:5.2f} ms", seconds * 1e3);
+  cookbook::println("partitioning        {} items, {} units of work", items, units);
+  cookbook::println("communication       one sum per worker, at the end");
+  cookbook::println("agglomeration       {} tasks of {} items", tasks.size(), group);
+  cookbook::println("{:<20} imbalance  {:>2} / imbalance     gain   makespan",
+                    fmt::format("mapping, {} workers", workers), workers);
+  cookbook::println("one loop            {:>45.2f} ms", seconds * 1e3);
 
   int wrong = 0;
   for (const auto& [name, way] :
@@ -103,17 +106,16 @@ int main(int argc, char** argv) {
     const double makespan = makespan_of(records);
     Sum sum = 0;
     long most = 0;
-    std::string idle, lines;
+    std::string lines;
     for (const Record& record : records) {
       sum += record.sum;
       most = std::max(most, record.units);
-      idle += fmt::format("{:4.0f} %", 100 * (1 - record.end() / makespan));
       lines += "\n  " + time_line(record, makespan, 60);
     }
     wrong += sum != alone;
     const double imbalance = static_cast<double>(most) * workers / static_cast<double>(units);
-    cookbook::println("{:<16}{:5.2f} ms{:7.2f} x{:9.2f} x{}{}", name, makespan * 1e3, seconds / makespan, imbalance,
-                      idle, draw ? lines : "");
+    cookbook::println("{:<20}{:8.2f} x{:14.2f} x{:7.2f} x{:8.2f} ms{}", name, imbalance, workers / imbalance,
+                      seconds / makespan, makespan * 1e3, draw ? lines : "");
   }
 
   cookbook::Checks checks;
