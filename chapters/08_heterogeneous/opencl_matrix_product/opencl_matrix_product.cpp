@@ -3,8 +3,8 @@
 // C = A B for n x n floats, by four kernels (products.cl): one work-item per element; tiles in local memory, which the
 // work-items of a group share; 8 x 8 elements per work-item, in registers; and a form for processors, without local
 // memory. The program prints how many numbers each kernel loads per multiply-add, from global and from local memory
-// together, and how fast it is on this device: on a GPU the one explains the other. All four add in the same order, so
-// their elements have the same bits as the host's.
+// together, and how fast it is on this device. All four add in the same order, so their elements have the same bits as
+// the host's.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
 // Run:     opencl_matrix_product [--size N] [--device N]
