@@ -3,14 +3,14 @@
 // An operation on two values, such as a + b, becomes one that combines any number of them. There are two kernels for
 // it, since no single one is fast on every device. In one, which suits GPUs, neighbouring work-items load neighbouring
 // values, and the work-items of a group combine theirs as a tree in local memory. In the other, which suits processors,
-// each work-item goes through a piece of the memory of its own. The program prints how fast both are here.
+// each work-item goes through a piece of the memory of its own. The program prints how fast both are on this device:
+// one of them is far behind.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_reduction/opencl_reduction.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction
 // Run:     opencl_reduction [--count N] [--items N] [--device N]
 
 #include <numeric>
 #include <random>
-#include <set>
 
 #include "cookbook/options.hpp"
 #include "reduction.hpp"
@@ -29,14 +29,6 @@ cl_uint run(const char* what, Reduction<cl_uint>& reduction, const std::vector<c
   }
   cookbook::println("{:<44}{:8.2f} GB/s", what, values.size() * sizeof(cl_uint) / seconds * 1e-9);
   return result;
-}
-
-/// At least -1 and below 1; the same ones on every run.
-std::vector<float> random_floats(std::size_t count) {
-  std::mt19937 random(4);
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = static_cast<float>(random() >> 8) * 0x1p-23F - 1;
-  return numbers;
 }
 
 }  // namespace
@@ -69,12 +61,5 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   checks.equal("kernels with another sum than the host", wrong, 0);
-  // Floats are rounded at each addition, so another order of the additions would give other bits. Here it never
-  // changes.
-  Reduction<float> sum_of_floats(*device, form_for(*device), "float", "a + b", "0");
-  const std::vector<float> floats = random_floats(100'000);
-  std::set<float> sums;
-  for (int i = 0; i < 20; ++i) sums.insert(sum_of_floats(floats, groups, items));
-  checks.that("20 sums of the same random floats have the same bits", sums.size() == 1);
   return checks.exit_code();
 }

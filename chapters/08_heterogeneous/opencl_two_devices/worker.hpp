@@ -19,13 +19,14 @@ inline std::size_t share_of_first(std::size_t elements, double speed_of_first, d
 /// A device with a context and a command queue of its own, so that the other one may have another driver.
 class Worker {
  public:
-  /// For a job of so many elements, each with so many iterations.
-  Worker(const cl::Device& device, std::size_t elements, int times)
+  /// For a job of so many elements, each with so many iterations. It is done `repeats` times, as on a slow device.
+  Worker(const cl::Device& device, std::size_t elements, int times, int repeats = 1)
       : context_(CL_CHECK(cl::Context(device))),
         queue_(CL_CHECK(cl::CommandQueue(context_, device))),
         program_(opencl::build(context_, opencl::read_kernels(opencl::beside(__FILE__, "iterate.cl")))),
         kernel_(CL_CHECK(cl::Kernel(program_, "iterate"))),
-        part_(CL_CHECK(cl::Buffer(context_, CL_MEM_WRITE_ONLY, elements * sizeof(float)))) {
+        part_(CL_CHECK(cl::Buffer(context_, CL_MEM_WRITE_ONLY, elements * sizeof(float)))),
+        repeats_(repeats) {
     CL_CHECK(kernel_.setArg(0, part_));
     CL_CHECK(kernel_.setArg(1, 1 / static_cast<float>(elements)));
     CL_CHECK(kernel_.setArg(2, times));
@@ -34,7 +35,9 @@ class Worker {
   /// Starts to compute `count` elements from `first` on; does not wait.
   void start(std::size_t first, std::size_t count) {
     count_ = count;
-    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
+    for (int i = 0; i < repeats_; ++i) {
+      CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
+    }
     CL_CHECK(queue_.flush());  // hands the command to the device now, not when somebody waits for it
   }
 
@@ -45,7 +48,7 @@ class Worker {
   double speed(std::size_t count) {
     std::vector<float> unused(count);
     double shortest = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < 4; ++run) {
+    for (int run = 0; run < 10; ++run) {
       const cookbook::Stopwatch watch;
       start(0, count);
       fetch(unused.data());
@@ -60,5 +63,6 @@ class Worker {
   cl::Program program_;
   cl::Kernel kernel_;
   cl::Buffer part_;
+  int repeats_;
   std::size_t count_ = 0;  // elements of the part that was started last
 };

@@ -74,9 +74,6 @@ class Job {
         is_even_(name == "even") {}
 
   std::size_t largest_group() const { return CL_CHECK(kernel_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device_)); }
-  std::size_t best_multiple() const {
-    return CL_CHECK(kernel_.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(device_));
-  }
 
   /// Starts `count` work-items; cl::NullRange for `group` leaves the size to the driver. What an earlier run has
   /// written is overwritten first. Returns the event of the kernel.
