@@ -1,31 +1,39 @@
 // The program's output, its measurement and Guarded from inside.
 
-#include <sys/resource.h>
+#include <atomic>
 
-/// Takes the place of getrusage() in the program: each thread has slept a thousand times before it is asked, and seven
-/// times more whenever it is asked again.
-static int noted_getrusage(int, rusage* usage) {
-  static thread_local long slept = 1'000;
-  usage->ru_nvcsw = slept;
-  slept += 7;
-  return 0;
-}
+#include "02_threads/shared_lock/guarded.hpp"
+
+/// A lock that counts how often it is taken in each way.
+template <typename Lock>
+struct Counted : Lock {
+  static inline std::atomic<long> by_readers = 0, by_writers = 0;
+  void lock() {
+    ++by_writers;
+    Lock::lock();
+  }
+  void lock_shared() {
+    ++by_readers;
+    Lock::lock_shared();
+  }
+};
 
 #define main main_of_the_program  // its functions are tested from inside, too
-#define getrusage noted_getrusage
+#define PlainMutex Counted<PlainMutex>
+#define NoMutex Counted<NoMutex>
 #include "02_threads/shared_lock/shared_lock.cpp"
-#undef getrusage
 #undef main
+#undef PlainMutex
+#undef NoMutex
 
-#include <atomic>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "02_threads/shared_lock/guarded.hpp"
 #include "cookbook/affinity.hpp"
 #include "support/eventually.hpp"
 #include "support/run.hpp"
@@ -62,41 +70,24 @@ TEST(shared_lock, no_reader_sees_half_a_transfer) {
   const auto result = run("shared_lock", {"--operations", "5000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    totals that were wrong: 0")) << result.text();
-  EXPECT_EQ(result.captures("^adding up (\\d+) accounts(?: +\\d+ us +[0-9.]+){2}$"),
+  EXPECT_EQ(result.captures("^adding up (\\d+) accounts(?: +\\d+ us){3}$"),
             (std::vector<std::string>{"10", "1000", "20000"}))
       << result.text();
 }
 
-/// A std::shared_mutex that counts how often it is locked in each way.
-struct CountingMutex : std::shared_mutex {
-  static inline std::atomic<long> by_readers = 0, by_writers = 0;
-  void lock() {
-    ++by_writers;
-    std::shared_mutex::lock();
-  }
-  void lock_shared() {
-    ++by_readers;
-    std::shared_mutex::lock_shared();
-  }
-};
+using CountingMutex = Counted<std::shared_mutex>;
 
 TEST(shared_lock, one_operation_of_a_hundred_writes_or_of_as_many_as_the_option_says) {
   for (const int write_every : {100, 2, 20}) {
     CountingMutex::by_readers = CountingMutex::by_writers = 0;
     int wrong_totals = 0;
-    cost<CountingMutex>(10, 1'000, write_every, wrong_totals);  // three runs of two threads
+    cost<CountingMutex>(2, 10, 1'000, write_every, wrong_totals);  // three runs of two threads
     EXPECT_EQ(CountingMutex::by_readers, 3 * 2 * (1'000 - 1'000 / write_every));
     EXPECT_EQ(CountingMutex::by_writers, 3 * 2 * 1'000 / write_every);
     EXPECT_EQ(wrong_totals, 0);
   }
   const auto result = run("shared_lock", {"--operations", "20", "--write-every", "10"});
-  EXPECT_EQ(result.lines_with("^90 % of them reads ").size(), 1U) << result.text();
-}
-
-TEST(shared_lock, counts_how_often_both_threads_have_slept_during_their_operations) {
-  int wrong_totals = 0;
-  EXPECT_DOUBLE_EQ(cost<PlainMutex>(10, 1'000, 100, wrong_totals).sleeps, 7);  // 14 in 2000 operations
-  EXPECT_EQ(wrong_totals, 0);
+  EXPECT_EQ(result.lines_with("^1000 operations, 90 % reads ").size(), 1U) << result.text();
 }
 
 /// A mutex whose first one makes each operation take 30 ms, the second one 10 ms, and the third one 20 ms.
@@ -117,30 +108,21 @@ TEST(shared_lock, the_time_is_that_of_the_middle_run_for_1000_operations) {
   // Two threads make two operations each: in 60 ms or more, then in 20 or more, then in 40 or more.
   const auto start = std::chrono::steady_clock::now();
   int wrong_totals = 0;
-  const double middle_ms = cost<SlowMutex>(10, 2, 2, wrong_totals).microseconds / 1e3 * 4 / 1e3;
+  const double middle_ms = cost<SlowMutex>(2, 10, 2, 2, wrong_totals) / 1e3 * 4 / 1e3;
   const double all_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   EXPECT_GE(middle_ms, 40);
   EXPECT_LE(middle_ms, all_ms - 60 - 20) << "the other two runs took at least 60 and 20 ms";
 }
 
-TEST(shared_lock, both_columns_have_as_many_operations_as_the_option_says_and_a_twentieth_of_them_on_many_accounts) {
+TEST(shared_lock, each_thread_makes_as_many_operations_as_the_option_says_and_a_twentieth_of_them_on_many_accounts) {
   std::string name = "shared_lock", option = "--operations", operations = "2000";
   char* arguments[] = {name.data(), option.data(), operations.data(), nullptr};
-  testing::internal::CaptureStdout();
   EXPECT_EQ(main_of_the_program(3, arguments), 0);
-  const std::string text = testing::internal::GetCapturedStdout();
-  // Two threads sleep 14 times together: in 4000 operations, and in 200.
-  EXPECT_THAT(text, testing::ContainsRegex("adding up 10 accounts( +[0-9]+ us +3\\.5){2}\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("adding up 1000 accounts( +[0-9]+ us +3\\.5){2}\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("adding up 20000 accounts( +[0-9]+ us +70\\.0){2}\n"));
-}
-
-TEST(shared_lock, threads_that_wait_for_one_another_are_seen_to_sleep) {
-  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
-  EXPECT_TRUE(test_support::eventually([] {
-    const auto result = run("shared_lock", {"--operations", "20000"});
-    return result.lines_with("^adding up .* us +(0\\.[1-9]|[1-9]\\d*\\.\\d)").size() > 0;
-  }));
+  const int each = 3 * (2'000 + 2'000 + 100);  // three runs; one operation in a hundred writes
+  EXPECT_EQ(Counted<NoMutex>::by_writers, each / 100);
+  EXPECT_EQ(Counted<NoMutex>::by_readers, each - each / 100);
+  EXPECT_EQ(Counted<PlainMutex>::by_writers, 2 * each / 100);
+  EXPECT_EQ(Counted<PlainMutex>::by_readers, 2 * (each - each / 100));
 }
 
 TEST(shared_lock_guarded, readers_of_the_plain_mutex_come_in_one_at_a_time) {
@@ -274,14 +256,24 @@ TEST(shared_lock_starved, readers_overtake_a_waiting_writer) {
 
 TEST(shared_lock_timing, the_shared_mutex_wins_if_reads_are_long_and_loses_if_they_are_short) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
-  const auto result = run("shared_lock", {"--operations", "100000"}, {.limit = 60s});
-  const auto microseconds = [&](const std::string& accounts, const std::string& column) {
-    const auto found = result.captures("^adding up " + accounts + " accounts +" + column);
-    return found.empty() ? -1 : std::stoi(found[0]);
+  std::string seen;
+  const auto shows_it = [&seen] {
+    const auto result = run("shared_lock", {"--operations", "100000"}, {.limit = 60s});
+    seen = result.text();
+    const auto column = [&](const std::string& before) {  // of ten accounts, and of 20,000
+      std::vector<int> microseconds;
+      for (const std::string& text : result.captures("^adding up \\d+0 accounts" + before + " +(\\d+) us")) {
+        microseconds.push_back(std::stoi(text));
+      }
+      return std::pair(microseconds.at(0), microseconds.at(2));
+    };
+    const auto alone = column(""), mutex = column(" +\\d+ us"), shared = column("(?: +\\d+ us){2}");
+    return alone.first < mutex.first && mutex.first < shared.first           // short reads
+           && shared.second < mutex.second && shared.second < alone.second;  // long ones, two at the same time
   };
-  const std::string first = "(\\d+) us", second = "\\d+ us +[0-9.]+ +(\\d+) us";
-  EXPECT_LT(microseconds("10", first), microseconds("10", second)) << result.text();
-  EXPECT_GT(microseconds("20000", first), microseconds("20000", second)) << result.text();
+  bool shown = false;  // another program on one of the processors changes the order, but not in each of five runs
+  for (int tries = 0; tries < 5 && !shown; ++tries) shown = shows_it();
+  EXPECT_TRUE(shown) << seen;
 }
 
 }  // namespace

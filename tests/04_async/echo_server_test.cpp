@@ -73,6 +73,7 @@ TEST(echo_server, each_client_pauses_for_a_millisecond_between_its_messages) {
     std::vector<double> ms;
     for (const std::string& time : result.captures(" (\\d+\\.\\d) ms$")) ms.push_back(std::stod(time));
     ASSERT_EQ(ms.size(), 3U) << result.text();
+    EXPECT_EQ(result.captures(" (\\d+) ms +\\d+\\.\\d ms$"), (std::vector<std::string>{"100", "10", "10"}));
     EXPECT_GE(ms[0], 10 * pauses.count()) << "one client after another: a hundred pauses\n" << result.text();
     for (const double time : ms) EXPECT_GE(time, pauses.count()) << result.text();
     quickest = std::min(quickest, ms[0]);

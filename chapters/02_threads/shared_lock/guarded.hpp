@@ -11,6 +11,14 @@ struct PlainMutex : std::mutex {
   void unlock_shared() { unlock(); }
 };
 
+/// No lock at all: right as long as nobody writes, or there is one thread only. To compare with.
+struct NoMutex {
+  void lock() {}
+  void unlock() {}
+  void lock_shared() {}
+  void unlock_shared() {}
+};
+
 /// The value is reached only through read() and write(), so nobody can forget the lock, unless a pointer to the value
 /// is let out. `Mutex` is any type with lock(), unlock(), lock_shared() and unlock_shared().
 template <typename Value, typename Mutex = std::shared_mutex>

@@ -24,14 +24,6 @@
 
 namespace {
 
-/// No lock at all: right as long as nobody writes.
-struct NoMutex {
-  void lock() {}
-  void unlock() {}
-  void lock_shared() {}
-  void unlock_shared() {}
-};
-
 template <typename Mutex>
 using Table = Guarded<std::vector<long>, Mutex>;  // numbers whose sum is 0, except in the middle of a rewrite
 
