@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +25,7 @@ std::map<pid_t, std::set<int>> processors;  // on which each of them may run
 std::vector<pid_t> caller_of(2000);
 std::atomic<bool> hold_up = false;  // whether the call for point 0 waits until the others have done nearly all points
 std::atomic<bool> others_went_on = false;
+std::size_t rest_of_its_piece = 15;  // the points behind 0 that wait with it
 
 /// The processors on which the calling thread may run.
 std::set<int> allowed_now() {
@@ -47,7 +49,7 @@ long noted_close_to(const std::vector<Point>& points, int i) {
     for (int look = 0; look < 1000 && !others_went_on; ++look) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       const std::scoped_lock lock(noting);
-      others_went_on = calls.size() >= points.size() - 15;  // all but the other 15 of its piece
+      others_went_on = calls.size() >= points.size() - rest_of_its_piece;
     }
   }
   return close_to(points, i);
@@ -84,10 +86,10 @@ long close_pairs(const std::vector<Point>& points) {
 void expect_pairs(const std::vector<std::string>& arguments, int points) {
   const auto result = run("parallel_loop", arguments);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string expected = ": " + std::to_string(close_pairs(random_points(points)));
-  for (const char* who : {"OpenMP, equal shares", "OpenMP, pieces of 16", "oneTBB", "threads"}) {
-    EXPECT_TRUE(result.has_line(std::string("ok    close pairs by ") + who + expected)) << result.text();
-  }
+  const std::string pairs = std::to_string(close_pairs(random_points(points)));
+  std::string all = pairs;
+  for (int form = 1; form < 6; ++form) all += ", " + pairs;
+  EXPECT_TRUE(result.has_line("ok    close pairs found by each: [" + all + "]")) << result.text();
 }
 
 TEST(parallel_loop, all_forms_find_every_pair_once_for_any_number_of_threads) {
@@ -121,6 +123,7 @@ bool is_shared(Form form, std::size_t least) {
 TEST(parallel_loop, several_threads_share_every_parallel_form) {
   EXPECT_TRUE(is_shared(by_one_thread, 1));
   EXPECT_TRUE(is_shared(by_equal_shares, 4));
+  EXPECT_TRUE(is_shared(by_shrinking_pieces, 2));
   EXPECT_TRUE(is_shared(by_openmp, 2));
 #ifndef __SANITIZE_THREAD__
   const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
@@ -129,8 +132,7 @@ TEST(parallel_loop, several_threads_share_every_parallel_form) {
   EXPECT_TRUE(is_shared(by_threads, 2));
 }
 
-TEST(parallel_loop, threads_of_our_own_stay_on_one_processor_each_and_share_all) {
-  EXPECT_TRUE(is_shared(by_threads, 2));
+void expect_a_processor_for_each_thread() {
   const std::scoped_lock lock(noting);
   std::map<std::set<int>, int> threads_on;
   for (const auto& [thread, allowed] : processors) {
@@ -140,6 +142,20 @@ TEST(parallel_loop, threads_of_our_own_stay_on_one_processor_each_and_share_all)
   const int all = cookbook::allowed_processors();
   for (const auto& [processor, threads] : threads_on) EXPECT_LE(threads, (4 + all - 1) / all);
 }
+
+TEST(parallel_loop, threads_of_our_own_stay_on_one_processor_each_and_share_all) {
+  EXPECT_TRUE(is_shared(by_threads, 2));
+  expect_a_processor_for_each_thread();
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST(parallel_loop, threads_of_onetbb_stay_on_one_processor_each_and_the_main_thread_is_free_then) {
+  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
+  is_shared(by_tbb, 1);
+  expect_a_processor_for_each_thread();
+  EXPECT_EQ(static_cast<int>(allowed_now().size()), cookbook::allowed_processors());
+}
+#endif
 
 TEST(parallel_loop, with_equal_shares_each_thread_has_one_block) {
   const auto points = random_points(2000);
@@ -165,43 +181,82 @@ TEST(parallel_loop, pieces_go_to_the_threads_that_are_free) {
   }
 }
 
-TEST(parallel_loop, equal_shares_are_not_equal_work) {
-  const auto shares = [](const char* threads) {
-    const auto result = run("parallel_loop", {"--points", "1000", "--threads", threads});
-    std::vector<long> compared;
-    for (const std::string& number : result.captures("^equal shares: thread \\d+ compares (\\d+) pairs$")) {
-      compared.push_back(std::stol(number));
-    }
-    return compared;
-  };
-  EXPECT_EQ(shares("1"), (std::vector<long>{499'500}));
-  EXPECT_EQ(shares("2"), (std::vector<long>{374'750, 124'750}));
-  EXPECT_EQ(shares("4"), (std::vector<long>{218'625, 156'125, 93'625, 31'125}));
+TEST(parallel_loop, the_first_of_the_shrinking_pieces_is_large) {  // with GCC 500 points, with Clang 250
+  const auto points = random_points(2000);
+  {
+    const std::scoped_lock lock(noting);
+    calls.clear();
+  }
+  others_went_on = false;
+  rest_of_its_piece = 499;
+  hold_up = true;
+  by_shrinking_pieces(points, 4);
+  hold_up = false;
+  rest_of_its_piece = 15;
+  EXPECT_TRUE(others_went_on);
+  const std::scoped_lock lock(noting);
+  for (std::size_t i = 1; i < 250; ++i) ASSERT_EQ(caller_of[i], caller_of[0]) << i;
 }
 
-TEST(parallel_loop, the_last_column_is_the_time_of_one_thread_divided_by_that_of_the_row) {
-  const cookbook::Stopwatch watch;
-  const auto result = run("parallel_loop", {"--points", "10000"}, {.limit = std::chrono::seconds(60)});
-  const double all = watch.seconds() * 1e3;
-  const auto milliseconds = result.captures("^\\D.* ([0-9.]+) ms +[0-9.]+ x$"),
-             factors = result.captures(" ms +([0-9.]+) x$");
-  ASSERT_EQ(milliseconds.size(), 5U) << result.text();
-  ASSERT_EQ(factors.size(), 5U) << result.text();
-  const double one = std::stod(milliseconds[0]);
-  double sum = 0;
-  for (std::size_t row = 0; row < 5; ++row) {  // printed with one decimal, and with two
-    const double time = std::stod(milliseconds[row]), factor = std::stod(factors[row]);
-    EXPECT_GE(factor, (one - 0.06) / (time + 0.06) - 0.01) << result.text();
-    EXPECT_LE(factor, (one + 0.06) / (time - 0.06) + 0.01) << result.text();
-    sum += time - 0.06;
+struct Printed {
+  double busiest, at_most, measured, milliseconds;
+};
+
+/// The program's rows by their names.
+std::map<std::string, Printed> printed(const test_support::Result& result) {
+  std::map<std::string, Printed> rows;
+  for (const std::string& line : result.lines_with(" ms$")) {
+    std::istringstream columns(line.substr(32));
+    std::string unit;
+    Printed& row = rows[line.substr(0, line.find("  "))];
+    columns >> row.busiest >> unit >> row.at_most >> unit >> row.measured >> unit >> row.milliseconds;
+    EXPECT_TRUE(columns) << line;
   }
-  EXPECT_LE(10 * sum, all) << "a row is the shortest of ten runs\n" << result.text();
+  EXPECT_EQ(rows.size(), 6U) << result.text();
+  return rows;
+}
+
+TEST(parallel_loop, equal_shares_are_not_equal_work) {
+  const auto busiest_of_equal_shares = [](const char* threads) {
+    return printed(run("parallel_loop", {"--points", "1000", "--threads", threads}))["OpenMP, equal shares"].busiest;
+  };
+  EXPECT_EQ(busiest_of_equal_shares("1"), 100.0);
+  EXPECT_EQ(busiest_of_equal_shares("2"), 75.0);  // 374,750 of 499,500
+  EXPECT_EQ(busiest_of_equal_shares("4"), 43.8);  // 218,625
+}
+
+TEST(parallel_loop, the_speed_is_the_time_of_one_thread_divided_by_that_of_the_row) {
+  const cookbook::Stopwatch watch;
+  const auto result = run("parallel_loop", {}, {.limit = std::chrono::seconds(60)});
+  const double all = watch.seconds() * 1e3;
+  auto rows = printed(result);
+  const double one = rows["one thread"].milliseconds;
+  double sum = 0;
+  for (const auto& [name, row] : rows) {  // printed with one decimal, and with two
+    EXPECT_GE(row.measured, (one - 0.06) / (row.milliseconds + 0.06) - 0.01) << result.text();
+    EXPECT_LE(row.measured, (one + 0.06) / (row.milliseconds - 0.06) + 0.01) << result.text();
+    EXPECT_NEAR(row.at_most, 100 / row.busiest, 0.01) << result.text();
+    EXPECT_GE(row.busiest, name == "one thread" ? 100 : 50) << result.text();
+    sum += row.milliseconds - 0.06;
+  }
+  EXPECT_LE(12 * sum, all) << "a row is the shortest of twelve runs\n" << result.text();
 }
 
 TEST(parallel_loop, no_form_is_measured_before_the_threads_of_the_last_one_sleep) {
   const cookbook::Stopwatch watch;
-  best_of_ten(by_one_thread, random_points(1), 1);
+  Row row{"one thread", by_one_thread, 1};
+  measure(row, random_points(1));
   EXPECT_GE(watch.seconds(), 0.02);
+}
+
+TEST(parallel_loop_points, the_busiest_thread_is_the_one_that_has_compared_most) {
+  take_busiest_share();
+  note_compared(100);
+  std::jthread([] { note_compared(100); }).join();
+  std::jthread([] { note_compared(250), note_compared(50); }).join();
+  EXPECT_EQ(take_busiest_share(), 0.6);
+  note_compared(7);
+  EXPECT_EQ(take_busiest_share(), 1);
 }
 
 TEST(parallel_loop_points, are_the_same_in_every_run_and_within_their_square) {

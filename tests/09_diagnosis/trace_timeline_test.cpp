@@ -146,16 +146,35 @@ TEST_F(trace_timeline, with_the_longest_first_the_fifth_task_goes_to_the_thread_
 }
 
 TEST_F(trace_timeline, the_drawing_shows_the_same_as_the_numbers) {
-  // "  worker 1      10 ms  ..........abbcccdddd": as many letters as the thread was busy, up to one per event.
+  // "  worker 1      10 ms      48 ms  ..........abbcccdddd": as many letters as the thread was busy, up to one per
+  // event; and with the idle time, all workers of a job come to the same end.
   int rows = 0;
-  for (const std::string& line : result.lines_with(R"(^  (main|worker \d) +\d+ ms  [.A-Za-z]+$)")) {
+  std::vector<double> ends;
+  for (const std::string& line : result.lines_with(R"(^  (main|worker \d) +\d+ ms +(-|\d+ ms)  [.A-Za-z]+$)")) {
     const std::string drawing = line.substr(line.rfind(' ') + 1);
     const double busy = std::stod(line.substr(14));
     EXPECT_NEAR(static_cast<double>(drawing.size() - std::count(drawing.begin(), drawing.end(), '.')), busy, 16)
         << line;
+    if (line.find("  main") == std::string::npos) {
+      ends.push_back(static_cast<double>(drawing.size()) + std::stod(line.substr(21)));
+    } else {
+      EXPECT_NE(line.find(" ms          -  "), std::string::npos) << line;
+    }
     ++rows;
   }
-  EXPECT_EQ(rows, 10) << result.text();
+  ASSERT_EQ(rows, 10) << result.text();
+  for (int i = 0; i < 8; ++i) EXPECT_NEAR(ends[i], ends[i / 4 * 4], 1) << result.text();
+}
+
+TEST_F(trace_timeline, with_blocks_the_first_worker_is_idle_for_as_long_as_its_tasks_are_shorter) {
+  // 1 + 2 + 3 + 4 = 10 ms and 13 + 14 + 15 + 16 = 58 ms; sleeps may take longer, not every time.
+  bool seen = false;
+  for (int i = 0; i < 10 && !seen; ++i) {
+    const auto idle = run("trace_timeline").captures(R"(^  worker \d +\d+ ms +(\d+) ms  )");
+    ASSERT_EQ(idle.size(), 8U);
+    seen = std::abs(std::stod(idle[0]) - 48) <= 3 && idle[3] == "0";
+  }
+  EXPECT_TRUE(seen);
 }
 
 TEST_F(trace_timeline, a_file_that_cannot_be_written_is_an_error) {
@@ -167,7 +186,7 @@ TEST_F(trace_timeline, a_file_that_cannot_be_written_is_an_error) {
 TEST_F(trace_timeline, lines_that_the_file_does_not_take_are_an_error) {
   // A file may have no byte, as on a full disk. Whoever ignores SIGXFSZ gets an error instead of the signal.
   const auto refused =
-      run("/bin/sh", {"-c", "trap '' XFSZ; ulimit -f 0; exec " + test_support::bin() + "/trace_timeline"},
+      run("/bin/sh", {"-c", "trap '' XFSZ; ulimit -f 0; exec " + test_support::bin() + "/trace_timeline --cost"},
           {.probed = false});  // the probe has a file of its own
   EXPECT_EQ(refused.exit_code, 3) << refused.text();
   EXPECT_THAT(refused.err, testing::ElementsAre("trace_timeline: fflush: File too large"));
@@ -279,10 +298,10 @@ TEST(trace_timeline_header, many_threads_have_a_track_each) {
 }
 
 TEST(trace_timeline_timing, an_event_costs_far_less_than_two_lines_in_a_file) {
-  const auto measured = run("trace_timeline");
-  const double event = std::stod(measured.captures(R"(to record an event (\d+) ns)").at(0));
-  const double lines = std::stod(measured.captures(R"(a file instead: (\d+) ns)").at(0));
-  const double flushed = std::stod(measured.captures(R"(after each (\d+) ns)").at(0));
+  const auto measured = run("trace_timeline", {"--cost"});
+  const double event = std::stod(measured.captures(R"(^an event, stored in memory +(\d+) ns$)").at(0));
+  const double lines = std::stod(measured.captures(R"(^two lines in a file +(\d+) ns$)").at(0));
+  const double flushed = std::stod(measured.captures(R"(^two lines in a file, each with fflush +(\d+) ns$)").at(0));
   EXPECT_LT(2 * event, lines) << measured.text();
   EXPECT_LT(2 * lines, flushed) << measured.text();
 }
@@ -294,8 +313,8 @@ TEST(trace_timeline_timing, a_look_at_the_clock_takes_no_less_than_here) {
     for (int i = 1; i < 1'000; ++i) Clock::now();
     shortest = std::min(shortest, 1e3 * milliseconds(Clock::now() - begin));
   }
-  const auto measured = run("trace_timeline");
-  const double clock = std::stod(measured.captures(R"(to look at the clock once takes (\d+) ns)").at(0));
+  const auto measured = run("trace_timeline", {"--cost"});
+  const double clock = std::stod(measured.captures(R"(^a look at the clock +(\d+) ns$)").at(0));
   EXPECT_GT(3 * clock, shortest) << measured.text();
 }
 

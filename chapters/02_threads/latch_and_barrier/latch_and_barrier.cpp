@@ -2,9 +2,8 @@
 //
 // Four threads draw a picture row by row, each its part of every row. A row follows from the row above, so no thread
 // may begin a row before all have finished that one: they wait for each other at a std::barrier. Beside it stands what
-// may come out if they do not wait. Another way to wait is to join the threads after each row, and to make new ones for
-// the next; the program times both ways. At the end threads count the '#' in their parts, and main waits for all counts
-// at a std::latch.
+// may come out if they do not wait, and which cells are wrong: the mistakes begin at the borders of the parts. At the
+// end threads count the '#' in their parts, and main waits for all counts at a std::latch.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/latch_and_barrier/latch_and_barrier.cpp common/cookbook/*.cpp -lfmt -pthread -o latch_and_barrier
 // Run:     latch_and_barrier [--threads N] [--rows N]
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include "cookbook/checks.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 
@@ -59,19 +57,6 @@ void draw_in_phases(Picture& picture, int threads) {
   }
 }
 
-/// New threads for each row, which end with it: joining them is waiting, too.
-void draw_by_new_threads(Picture& picture, int threads) {
-  const std::size_t width = picture[0].size();
-  for (std::size_t y = 1; y < picture.size(); ++y) {
-    std::vector<std::jthread> workers;
-    for (int i = 0; i < threads; ++i) {
-      workers.emplace_back([&, begin = width * i / threads, end = width * (i + 1) / threads] {
-        draw(picture[y - 1], picture[y], begin, end);
-      });
-    }
-  }
-}
-
 /// What may come out without a barrier: a thread happens to draw all its rows before the next one begins. Here it has
 /// to, so that the output is the same in every run.
 void draw_part_after_part(Picture& picture, int threads) {
@@ -83,17 +68,20 @@ void draw_part_after_part(Picture& picture, int threads) {
   }
 }
 
-/// The microseconds that `draw_picture` needs for a row of a picture of 200 rows, in the fastest of three runs.
-template <typename Draw>
-double microseconds_per_row(Draw draw_picture, int threads) {
-  double shortest = 1e18;
-  for (int run = 0; run < 3; ++run) {
-    Picture picture = new_picture(200);
-    const cookbook::Stopwatch watch;
-    draw_picture(picture, threads);
-    shortest = std::min(shortest, watch.seconds() * 1e6 / 199);
+/// A row with a '|' between the parts of the threads.
+std::string in_parts(std::string row, int threads) {
+  const auto width = static_cast<long>(row.size());
+  for (int i = threads - 1; i > 0; --i) row.insert(row.begin() + width * i / threads, '|');
+  return row;
+}
+
+/// A row with an 'x' for each cell that is not as expected.
+std::string mistakes(const std::string& row, const std::string& expected) {
+  std::string marked(row.size(), '.');
+  for (std::size_t x = 0; x < row.size(); ++x) {
+    if (row[x] != expected[x]) marked[x] = 'x';
   }
-  return shortest;
+  return marked;
 }
 
 int wrong_cells(const Picture& picture, const Picture& expected) {
@@ -134,26 +122,25 @@ int main(int argc, char** argv) {
   options.add("rows", rows, "rows of the picture", 1, 500);
   options.parse(argc, argv);
 
-  Picture expected = new_picture(rows), in_phases = expected, unordered = expected, row_by_row = expected;
+  Picture expected = new_picture(rows), in_phases = expected, unordered = expected;
   for (int y = 1; y < rows; ++y) draw(expected[y - 1], expected[y], 0, expected[y].size());
   draw_in_phases(in_phases, threads);
   draw_part_after_part(unordered, threads);
-  draw_by_new_threads(row_by_row, threads);
 
-  cookbook::println("{:<{}}   without waiting", "with a barrier", std::max(14, 2 * rows - 1));
-  for (int y = 0; y < rows; ++y) cookbook::println("{:<14}   {}", in_phases[y], unordered[y]);
+  const int column = std::max(18, 2 * rows - 1 + threads + 1);
+  cookbook::println("{:<{}}{:<{}}its wrong cells", "with a barrier", column, "without waiting", column);
+  for (int y = 0; y < rows; ++y) {
+    cookbook::println("{:<{}}{:<{}}{}", in_parts(in_phases[y], threads), column, in_parts(unordered[y], threads),
+                      column, in_parts(mistakes(unordered[y], expected[y]), threads));
+  }
   cookbook::println("wrong cells: {} with a barrier, {} without waiting", wrong_cells(in_phases, expected),
                     wrong_cells(unordered, expected));
-  cookbook::println("time per row, waiting at a barrier: {:.0f} us", microseconds_per_row(draw_in_phases, threads));
-  cookbook::println("time per row, with new threads:     {:.0f} us",
-                    microseconds_per_row(draw_by_new_threads, threads));
   const long counted = count_in_parts(in_phases, threads);
 
   long expected_count = 0;
   for (const std::string& row : expected) expected_count += std::ranges::count(row, '#');
   cookbook::Checks checks;
-  checks.equal("wrong cells with a barrier, and with new threads for each row",
-               std::vector{wrong_cells(in_phases, expected), wrong_cells(row_by_row, expected)}, {0, 0});
+  checks.equal("wrong cells with a barrier", wrong_cells(in_phases, expected), 0);
   checks.equal("'#' that all threads counted", counted, expected_count);
   return checks.exit_code();
 }

@@ -1,9 +1,9 @@
 // A stack without a lock
 //
-// A thread is about to pop node 0 from a stack of 0, 1, 2, and another thread comes between: it pops 0 and 1 and pushes
-// 0 again. The output follows both, line by line. With a head that is only the number of the top node, the first thread
-// notices nothing, and puts node 1, which the other thread has, into the stack (the ABA problem). With a head that also
-// counts its changes it notices, and tries again. In the end several threads use that stack at the same time.
+// A slow thread is about to pop node 0 from a stack of 0, 1, 2, and a quick thread comes between: it pops 0 and 1 and
+// pushes 0 again. The output shows the head and the stack after each step. A head that is only the number of the top
+// node is the same again, so the slow thread puts node 1, which the quick thread has, into the stack (the ABA problem).
+// A head that also counts its changes differs, so the slow thread tries again.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/lock_free_stack/lock_free_stack.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack
 // Run:     lock_free_stack [--threads N] [--rounds N]
@@ -20,36 +20,64 @@
 
 namespace {
 
-/// A slow thread pops a node, and a quick one comes between. Prints what they do and what is in the stack after it.
-/// Returns the nodes that are in the stack although a thread has taken them out.
+/// What has happened, and the head and the stack after it.
+struct Step {
+  std::string event, head, stack;
+};
+
+struct Course {
+  std::vector<Step> steps;
+  std::string compared;       // what the slow thread has found when it compared the head for the first time
+  std::vector<Node> in_both;  // the nodes that are in the stack although a thread has taken them out
+};
+
+/// A slow thread pops a node, and a quick one comes between.
 template <Head kind>
-std::vector<Node> let_a_quick_thread_come_between() {
+Course let_a_quick_thread_come_between() {
   TreiberStack<kind> stack(3);
   for (const Node node : {2, 1, 0}) stack.push(node);
-  const auto print = [&](const std::string& event) { cookbook::println("{:<50}{}", event, stack.contents()); };
+  Course course;
+  const auto note = [&](const std::string& event) {
+    const Node top = static_cast<Node>(stack.head());
+    const std::string head =
+        kind == Head::bare ? fmt::format("{}", top) : fmt::format("{}, {} changes", top, stack.head() >> 32);
+    course.steps.push_back({event, head, fmt::format("{}", stack.contents())});
+  };
 
   Node kept = 0;
-  int attempt = 0;
+  int attempts = 0;
   const auto in_between = [&] {  // the slow thread has read the head and changed nothing yet
-    print("slow thread: reads the top node and the next one");
-    if (++attempt > 1) return;
+    if (++attempts > 1) return;
+    note("slow thread reads the head");
     std::jthread quick([&] {  // runs to its end before the slow thread goes on
       const Node zero = stack.pop().value();
-      print(fmt::format("  quick thread: pops node {}", zero));
+      note(fmt::format("  quick thread pops node {}", zero));
       kept = stack.pop().value();
-      print(fmt::format("  quick thread: pops node {} and keeps it", kept));
+      note(fmt::format("  quick thread pops node {} and keeps it", kept));
       stack.push(zero);
-      print(fmt::format("  quick thread: pushes node {}", zero));
+      note(fmt::format("  quick thread pushes node {}", zero));
     });
   };
   const Node popped = stack.pop(in_between).value();
-  print(fmt::format("slow thread: has popped node {} in attempt {}", popped, attempt));
+  course.compared = attempts == 1 ? "equal" : "not equal: tries again";
+  note(fmt::format("slow thread pops node {}", popped));
 
-  std::vector<Node> in_both;
   for (const Node node : stack.contents()) {
-    if (node == popped || node == kept) in_both.push_back(node);
+    if (node == popped || node == kept) course.in_both.push_back(node);
   }
-  return in_both;
+  return course;
+}
+
+/// Prints what happened to both stacks, side by side.
+void print(const Course& bare, const Course& counted) {
+  cookbook::println("{:<41}{:<11}{:<11}{:<14}{}", "", "bare head", "stack", "counted head", "stack");
+  for (std::size_t i = 0; i < bare.steps.size(); ++i) {
+    const Step &one = bare.steps[i], &other = counted.steps[i];
+    if (i + 1 == bare.steps.size()) {
+      cookbook::println("{:<41}{:<22}{}", "slow thread compares the head", bare.compared, counted.compared);
+    }
+    cookbook::println("{:<41}{:<11}{:<11}{:<14}{}", one.event, one.head, one.stack, other.head, other.stack);
+  }
 }
 
 /// Each thread takes two nodes out, adds 1 to the counters in them and puts them back, `rounds` times. Returns the sum
@@ -80,14 +108,13 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "rounds per thread", 1, 10'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("with a bare head:                                 the stack, from the top down");
-  const std::vector<Node> in_both_bare = let_a_quick_thread_come_between<Head::bare>();
-  cookbook::println("with a counted head:");
-  const std::vector<Node> in_both_counted = let_a_quick_thread_come_between<Head::counted>();
+  const Course bare = let_a_quick_thread_come_between<Head::bare>();
+  const Course counted = let_a_quick_thread_come_between<Head::counted>();
+  print(bare, counted);
 
   cookbook::Checks checks;
-  checks.equal("bare head: nodes in the stack that a thread has taken out", in_both_bare, {1});
-  checks.equal("counted head: nodes in the stack that a thread has taken out", in_both_counted, {});
+  checks.equal("bare head: nodes in the stack that a thread has taken out", bare.in_both, {1});
+  checks.equal("counted head: nodes in the stack that a thread has taken out", counted.in_both, {});
   checks.equal("counted head: additions by all threads", use_together(threads, rounds), 2 * threads * rounds);
   return checks.exit_code();
 }

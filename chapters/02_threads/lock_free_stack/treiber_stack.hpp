@@ -51,6 +51,9 @@ class TreiberStack {
     return pop([] {});
   }
 
+  /// The head as it is stored: the top node in the lower 32 bits, and of a counted head the changes in the upper ones.
+  std::uint64_t head() const { return head_; }
+
   /// The nodes from the top down, while no other thread changes them. Stops if the list has become a ring.
   std::vector<Node> contents() const {
     std::vector<Node> found;
@@ -63,7 +66,6 @@ class TreiberStack {
  private:
   static constexpr Node none = std::numeric_limits<Node>::max();
 
-  /// A head's lower 32 bits are the top node, the upper 32 bits the number of changes.
   static Node top_of(std::uint64_t head) { return static_cast<Node>(head); }
   static std::uint64_t next_head(std::uint64_t head, Node top) {
     return kind == Head::bare ? top : (((head >> 32) + 1) << 32) | top;

@@ -2,16 +2,16 @@
 //
 // A loop counts the pairs of points that are close to each other. Its iterations do not depend on one another, so
 // threads can share them. The first iterations take the longest, so equal shares are not equal work: the output shows
-// who has how much, and how many times as fast as one thread the loop is with equal shares, and when small pieces are
-// handed out one after another by OpenMP, by oneTBB and by threads of our own.
+// which part of the work the busiest thread has, and how many times as fast as one thread the loop is, with three
+// schedules of OpenMP, with threads of our own and with oneTBB.
 //
 // Compile: g++ -std=c++20 -O2 -fopenmp -Icommon chapters/02_threads/parallel_loop/parallel_loop.cpp common/cookbook/*.cpp -ltbb -lfmt -o parallel_loop
 // Run:     parallel_loop [--points N] [--threads N]
 
-#include <omp.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -35,19 +35,18 @@ long by_one_thread(const std::vector<Point>& points, int) {
   return pairs;
 }
 
-/// How many pairs each thread compares if all threads get equal shares of the iterations.
-std::vector<long> compared_in_equal_shares(const std::vector<Point>& points, int threads) {
-  const int count = static_cast<int>(points.size());
-  std::vector<long> compared(threads);  // each thread writes to an element of its own
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int i = 0; i < count; ++i) compared[omp_get_thread_num()] += count - 1 - i;
-  return compared;
-}
-
 long by_equal_shares(const std::vector<Point>& points, int threads) {
   const int count = static_cast<int>(points.size());
   long pairs = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : pairs)
+  for (int i = 0; i < count; ++i) pairs += close_to(points, i);
+  return pairs;
+}
+
+long by_shrinking_pieces(const std::vector<Point>& points, int threads) {
+  const int count = static_cast<int>(points.size());
+  long pairs = 0;
+#pragma omp parallel for num_threads(threads) schedule(guided) reduction(+ : pairs)
   for (int i = 0; i < count; ++i) pairs += close_to(points, i);
   return pairs;
 }
@@ -58,20 +57,6 @@ long by_openmp(const std::vector<Point>& points, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(+ : pairs)
   for (int i = 0; i < count; ++i) pairs += close_to(points, i);
   return pairs;
-}
-
-long by_tbb(const std::vector<Point>& points, int threads) {
-  const int count = static_cast<int>(points.size());
-  tbb::task_arena arena(threads);  // without one: as many threads as there are cores
-  return arena.execute([&] {
-    return tbb::parallel_reduce(
-        tbb::blocked_range<int>(0, count), 0L,
-        [&](const tbb::blocked_range<int>& range, long sum) {
-          for (int i = range.begin(); i < range.end(); ++i) sum += close_to(points, i);
-          return sum;
-        },
-        std::plus<>());
-  });
 }
 
 long by_threads(const std::vector<Point>& points, int threads) {
@@ -93,54 +78,83 @@ long by_threads(const std::vector<Point>& points, int threads) {
   return pairs;
 }
 
-/// The number of close pairs, and the time that it took: the shortest of ten.
-struct Found {
-  long pairs;
-  double seconds;
+/// Keeps each thread of an arena on a core of its own while it shares a loop, as above.
+class Pinning : public tbb::task_scheduler_observer {
+ public:
+  explicit Pinning(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~Pinning() override { observe(false); }
+  void on_scheduler_entry(bool) override { cookbook::pin(tbb::this_task_arena::current_thread_index()); }
+  void on_scheduler_exit(bool is_worker) override {
+    if (!is_worker) cookbook::unpin();  // the main thread goes on without
+  }
 };
 
-Found best_of_ten(long (*form)(const std::vector<Point>&, int), const std::vector<Point>& points, int threads) {
-  Found found{0, 1e9};
+long by_tbb(const std::vector<Point>& points, int threads) {
+  const int count = static_cast<int>(points.size());
+  tbb::task_arena arena(threads);  // without one: as many threads as there are cores
+  const Pinning pinning(arena);
+  return arena.execute([&] {
+    return tbb::parallel_reduce(
+        tbb::blocked_range<int>(0, count), 0L,
+        [&](const tbb::blocked_range<int>& range, long sum) {
+          for (int i = range.begin(); i < range.end(); ++i) sum += close_to(points, i);
+          return sum;
+        },
+        std::plus<>());
+  });
+}
+
+/// A form of the loop, and what was found with it.
+struct Row {
+  const char* name;
+  long (*form)(const std::vector<Point>&, int);
+  int threads;
+  long pairs = 0;        // that are close
+  double seconds = 1e9;  // in the shortest of all runs
+  double busiest = 0;    // which part of all comparisons the busiest thread made in it
+};
+
+/// Runs the row's form four more times.
+void measure(Row& row, const std::vector<Point>& points) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // OpenMP's threads spin for a while after a loop
-  for (int run = 0; run < 10; ++run) {
+  for (int run = 0; run < 4; ++run) {
     const cookbook::Stopwatch watch;
-    found.pairs = form(points, threads);
-    found.seconds = std::min(found.seconds, watch.seconds());
+    row.pairs = row.form(points, row.threads);
+    const double seconds = watch.seconds(), busiest = take_busiest_share();
+    if (seconds < row.seconds) row.seconds = seconds, row.busiest = busiest;
   }
-  return found;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int count = 5000, threads = 2;
-  cookbook::Options options("Share one loop between threads by OpenMP, by oneTBB and by hand");
+  int count = 10'000, threads = 2;
+  cookbook::Options options("Share one loop between threads by OpenMP, by hand and by oneTBB");
   options.add("points", count, "points", 1, 100'000);
   options.add("threads", threads, "threads", 1, 64);
   options.parse(argc, argv);
 
   const std::vector<Point> points = random_points(count);
-  const std::vector<long> compared = compared_in_equal_shares(points, threads);
-  for (int thread = 0; thread < threads; ++thread) {
-    cookbook::println("equal shares: thread {} compares {} pairs", thread, compared[thread]);
+  std::vector<Row> rows{{"one thread", by_one_thread, 1},
+                        {"OpenMP, equal shares", by_equal_shares, threads},
+                        {"OpenMP, shrinking pieces", by_shrinking_pieces, threads},
+                        {"OpenMP, pieces of 16", by_openmp, threads},
+                        {"threads of our own, pieces of 16", by_threads, threads},
+                        {"oneTBB", by_tbb, threads}};
+  for (int round = 0; round < 3; ++round) {
+    for (Row& row : rows) measure(row, points);
   }
 
-  const Found one = best_of_ten(by_one_thread, points, 1), equal = best_of_ten(by_equal_shares, points, threads),
-              openmp = best_of_ten(by_openmp, points, threads), tbb = best_of_ten(by_tbb, points, threads),
-              own = best_of_ten(by_threads, points, threads);
-  const auto print = [&](const char* what, double seconds) {
-    cookbook::println("{:<32}{:8.1f} ms{:8.2f} x", what, seconds * 1e3, one.seconds / seconds);
-  };
-  print("one thread", one.seconds);
-  print("OpenMP, equal shares", equal.seconds);
-  print("OpenMP, pieces of 16", openmp.seconds);
-  print("oneTBB", tbb.seconds);
-  print("threads of our own, pieces of 16", own.seconds);
+  cookbook::println("{:<32}{:>21}{:>12}{:>12}{:>12}", fmt::format("with {} threads", threads), "busiest thread does",
+                    "so at most", "measured", "time");
+  std::vector<long> pairs;
+  for (const Row& row : rows) {
+    cookbook::println("{:<32}{:19.1f} %{:10.2f} x{:10.2f} x{:9.1f} ms", row.name, 100 * row.busiest, 1 / row.busiest,
+                      rows[0].seconds / row.seconds, row.seconds * 1e3);
+    pairs.push_back(row.pairs);
+  }
 
   cookbook::Checks checks;
-  checks.equal("close pairs by OpenMP, equal shares", equal.pairs, one.pairs);
-  checks.equal("close pairs by OpenMP, pieces of 16", openmp.pairs, one.pairs);
-  checks.equal("close pairs by oneTBB", tbb.pairs, one.pairs);
-  checks.equal("close pairs by threads", own.pairs, one.pairs);
+  checks.equal("close pairs found by each", pairs, std::vector(rows.size(), pairs[0]));
   return checks.exit_code();
 }

@@ -33,6 +33,17 @@ inline double busy_milliseconds(const Track& track) {
   return milliseconds(sum);
 }
 
+/// From a thread's last event to the end of the last event of all workers: of all tracks but the first.
+inline double idle_milliseconds(const Trace& trace, const Track& track) {
+  if (track.events.empty()) return 0;
+  Clock::time_point end = track.events.back().end;
+  for (std::size_t i = 1; i < trace.tracks().size(); ++i) {
+    const Track& worker = trace.tracks()[i];
+    if (!worker.events.empty()) end = std::max(end, worker.events.back().end);
+  }
+  return milliseconds(end - track.events.back().end);
+}
+
 /// Events that begin before the one that was recorded before them, by the same thread, has ended.
 inline int overlaps_of(const Trace& trace) {
   int overlaps = 0;

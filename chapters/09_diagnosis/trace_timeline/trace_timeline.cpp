@@ -2,10 +2,11 @@
 //
 // Four threads do 16 tasks, between a part that main does before and one that it does after. The tasks are divided in
 // two ways. What each thread did, and when, is recorded and drawn: a character per millisecond, the letter of a task.
-// The drawing shows idle threads, and parts in which only main works. Then the cost of recording is measured.
+// The drawing shows idle threads, and parts in which only main works. With --cost, the program measures instead what it
+// costs to record an event.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/trace_timeline/trace_timeline.cpp common/cookbook/*.cpp -lfmt -pthread -o trace_timeline
-// Run:     trace_timeline [--longest-first] [--trace FILE]
+// Run:     trace_timeline [--longest-first] [--trace FILE] [--cost]
 
 #include <algorithm>
 #include <atomic>
@@ -80,8 +81,12 @@ struct Job {
 void draw(const Job& job) {
   const Extent all(*job.trace);
   cookbook::println("{:<14} {:3.0f} ms", job.name, milliseconds(all.end - all.begin));
+  const Track& main_track = job.trace->tracks()[0];
   for (const Track& track : job.trace->tracks()) {
-    cookbook::println("  {:<12} {:3.0f} ms  {}", track.name, busy_milliseconds(track), drawing_of(track, all.begin));
+    const std::string idle =
+        &track == &main_track ? "-" : fmt::format("{:.0f} ms", idle_milliseconds(*job.trace, track));
+    cookbook::println("  {:<12} {:3.0f} ms{:>11}  {}", track.name, busy_milliseconds(track), idle,
+                      drawing_of(track, all.begin));
   }
 }
 
@@ -109,7 +114,7 @@ double nanoseconds_of(Record record) {
   return best;
 }
 
-void measure_overhead() {
+void measure_cost() {
   Track track{"measured"};
   track.events.resize(5'000);
   track.events.clear();  // so that the memory is there, and has been used
@@ -121,11 +126,13 @@ void measure_overhead() {
       if (at_once && std::fflush(file.get()) != 0) cookbook::exit_with_errno("fflush");
     }
   };
-  cookbook::println("to look at the clock once takes {:.0f} ns, to record an event {:.0f} ns",
-                    nanoseconds_of([] { cookbook::do_not_optimize(Clock::now()); }),
-                    nanoseconds_of([&] { const Span span(track, "a"); }));
-  cookbook::println("to write two lines per event into a file instead: {:.0f} ns, with fflush() after each {:.0f} ns",
-                    nanoseconds_of([&] { write_two_lines(false); }), nanoseconds_of([&] { write_two_lines(true); }));
+  const auto print = [](const char* what, double nanoseconds) {
+    cookbook::println("{:<38}{:5.0f} ns", what, nanoseconds);
+  };
+  print("a look at the clock", nanoseconds_of([] { cookbook::do_not_optimize(Clock::now()); }));
+  print("an event, stored in memory", nanoseconds_of([&] { const Span span(track, "a"); }));
+  print("two lines in a file", nanoseconds_of([&] { write_two_lines(false); }));
+  print("two lines in a file, each with fflush", nanoseconds_of([&] { write_two_lines(true); }));
 }
 
 void write_file(const std::string& name, const std::string& text) {
@@ -138,10 +145,16 @@ void write_file(const std::string& name, const std::string& text) {
 
 int main(int argc, char** argv) {
   std::string trace_file;
+  bool cost = false;
   cookbook::Options options("Show what each thread did, and when");
   options.add_flag("longest-first", longest_first, "let \"a\" take 16 ms, and \"p\" one");
   options.add("trace", trace_file, "file to write, for the trace viewer of a browser");
+  options.add_flag("cost", cost, "measure what recording costs, and nothing else");
   options.parse(argc, argv);
+  if (cost) {
+    measure_cost();
+    return 0;
+  }
 
   std::vector<Job> jobs(2);
   jobs[0].name = "blocks of four";
@@ -149,6 +162,7 @@ int main(int argc, char** argv) {
   jobs[1].name = "next free";
   do_job(*jobs[1].trace, next_free);
 
+  cookbook::println("{:>20}{:>11}  a character per ms", "busy", "then idle");
   std::string json;
   std::vector<std::string> recorded;
   int overlaps = 0;
@@ -159,7 +173,6 @@ int main(int argc, char** argv) {
     recorded.push_back(tasks_of(*job.trace));
     overlaps += overlaps_of(*job.trace);
   }
-  measure_overhead();
   write_file(trace_file, "{\"traceEvents\": [\n" + json + "\n]}\n");
 
   cookbook::Checks checks;
