@@ -9,8 +9,8 @@
 
 #include "cookbook/posix.hpp"
 
-/// The bytes that this process has sent and received.
-inline std::size_t bytes_moved = 0;
+/// The bytes that this thread has sent and received.
+inline thread_local std::size_t bytes_moved = 0;
 
 /// Ends the program with exit code 3 if not all bytes were sent or received: the other process has ended. (A signal
 /// handler could cut a call short, too; there is none here.)
