@@ -9,6 +9,9 @@
 
 #include "cookbook/posix.hpp"
 
+/// The bytes that this thread has sent and received.
+inline thread_local std::size_t bytes_moved = 0;
+
 /// Ends the program with exit code 3 if not all bytes were sent or received: the other process has ended. (A signal
 /// handler could cut a call short, too; there is none here.)
 inline void require_all(ssize_t done, std::size_t bytes) {
@@ -22,6 +25,7 @@ inline void require_all(ssize_t done, std::size_t bytes) {
 template <typename Value>
 void send_values(int socket, const Value* values, std::size_t count) {
   const std::size_t bytes = count * sizeof(Value);
+  bytes_moved += bytes;
   if (bytes > 0) require_all(check(send(socket, values, bytes, MSG_NOSIGNAL), "send"), bytes);
 }
 
@@ -29,5 +33,6 @@ void send_values(int socket, const Value* values, std::size_t count) {
 template <typename Value>
 void receive_values(int socket, Value* values, std::size_t count) {
   const std::size_t bytes = count * sizeof(Value);
+  bytes_moved += bytes;
   if (bytes > 0) require_all(check(recv(socket, values, bytes, MSG_WAITALL), "recv"), bytes);
 }

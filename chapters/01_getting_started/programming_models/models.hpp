@@ -1,4 +1,4 @@
-/// One dot product in four programming models, which differ in who has the numbers and where the sums meet.
+/// One dot product in four programming models, which differ in what the tasks share or send each other.
 #pragma once
 
 #include <sys/wait.h>
@@ -65,14 +65,14 @@ inline Sum by_shared_memory_once(Numbers a, Numbers b, std::size_t tasks) {
   return sum;
 }
 
-/// Threads: one flow splits into branches. Each returns a result of its own, and one flow goes on with all of them.
+/// Threads: each task returns a result of its own, and one thread goes on with all of them.
 inline Sum by_threads(Numbers a, Numbers b, std::size_t tasks) {
-  std::vector<std::future<Sum>> branches;
+  std::vector<std::future<Sum>> results;
   for (std::size_t task = 0; task < tasks; ++task) {
-    branches.push_back(std::async(std::launch::async, dot, part(a, task, tasks), part(b, task, tasks)));
+    results.push_back(std::async(std::launch::async, dot, part(a, task, tasks), part(b, task, tasks)));
   }
   Sum sum = 0;
-  for (std::future<Sum>& branch : branches) sum += branch.get();  // waits for the end of the branch
+  for (std::future<Sum>& result : results) sum += result.get();  // waits for the end of the task
   return sum;
 }
 
@@ -88,20 +88,22 @@ inline void work(int parent, std::size_t count) {
 
 /// Messages: each worker is a process with memory of its own, and uses only what it was sent.
 inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
+  bytes_moved = 0;
   std::vector<int> workers;  // the sockets that lead to them
   for (std::size_t task = 0; task < tasks; ++task) {
-    const Numbers part_of_a = part(a, task, tasks), part_of_b = part(b, task, tasks);
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
     if (check(fork(), "fork") == 0) {  // in the new process
       close(ends[0]);  // the parent's end (it still has those for the workers before it, which do no harm here)
-      work(ends[1], part_of_a.size());
+      work(ends[1], part(a, task, tasks).size());
       _exit(0);
     }
     close(ends[1]);
-    send_values(ends[0], part_of_a.data(), part_of_a.size());
-    send_values(ends[0], part_of_b.data(), part_of_b.size());
     workers.push_back(ends[0]);
+  }
+  for (std::size_t task = 0; task < tasks; ++task) {
+    send_values(workers[task], part(a, task, tasks).data(), part(a, task, tasks).size());
+    send_values(workers[task], part(b, task, tasks).data(), part(b, task, tasks).size());
   }
   Sum sum = 0, answer = 0;
   for (const int worker : workers) {

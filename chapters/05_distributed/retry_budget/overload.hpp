@@ -22,8 +22,9 @@ struct Policy {
 /// What came of the simulated seconds.
 struct Outcome {
   long requests = 0, attempts = 0;
-  std::vector<long> started,
-      answered;  ///< the requests that began in each second, and those of them that were answered
+  std::vector<long> started;   ///< the requests that began in each second
+  std::vector<long> answered;  ///< those of them that were answered
+  std::vector<long> load;      ///< the attempts that were sent in each second
 };
 
 /// The server answers an attempt every 10 ms, in the order in which they come, but none in the seconds 10 to 14. In
@@ -49,12 +50,14 @@ inline Outcome simulate(const Policy& policy, unsigned seed, int seconds) {
   std::deque<Attempt> queue, waiting;                        // at the server; at the clients, for an answer
   std::set<std::tuple<long, std::size_t, int>> repetitions;  // when, of which request, which attempt
   Outcome outcome;
+  outcome.load.resize(static_cast<std::size_t>(seconds) + 10);
 
   const auto attempt = [&](std::size_t request, int number, long now) {
     if (policy.breaker && !breaker.allows(now)) return;  // the request fails at once, and nothing is sent
     queue.push_back({request, number, now});
     waiting.push_back(queue.back());
     ++outcome.attempts;
+    ++outcome.load[static_cast<std::size_t>(now / per_second)];
   };
   for (long now = 0; now < end + 10 * per_second; ++now) {  // ten seconds more, for what is under way
     if (now < end && arrivals() % 100 < 7) {
