@@ -30,6 +30,7 @@ extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, 
 }
 extern "C" int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                         MPI_Status* status) {
+  EXPECT_GE(from, 0) << "a message of the next broadcast, from another rank, would be taken as well";
   PMPI_Recv(&round_now, 1, MPI_INT, from, round_tag, comm, MPI_STATUS_IGNORE);
   return PMPI_Recv(data, count, type, from, tag, comm, status);
 }

@@ -39,19 +39,19 @@ std::vector<std::string> expected_lines(int ranks, int length, int root) {
   std::vector<std::string> lines;
   const std::string sum = multiples(ranks * (ranks + 1) / 2, length), all = text(ranks);
   std::string digits;
+  for (int i = 0; i < ranks; ++i) digits += (i > 0 ? ", " : "") + text(number_of(i));
+  lines.push_back("the digits [" + digits + "] of the ranks, put one after another in 10000 elements:");
+  lines.push_back("MPI is told that the order counts          10000 times " + digits_of_all(ranks));
   for (int i = 0; i < ranks; ++i) {
     lines.push_back("rank " + text(i) + " has " + multiples(i + 1, length) + ", after MPI_Reduce " +
                     (i == root ? sum : multiples(0, length)) + ", after MPI_Allreduce " + sum);
-    digits += (i > 0 ? ", " : "") + text(number_of(i));
   }
-  lines.push_back("the digits [" + digits + "] of the ranks, put one after another in 10000 elements:");
-  lines.push_back("MPI is told that the order counts       10000 times " + digits_of_all(ranks));
   lines.push_back("ok    ranks that are right after MPI_Reduce, MPI_Allreduce, digits in order: [" + all + ", " + all +
                   ", " + all + "]");
   return lines;
 }
 
-const std::string any_order = "MPI is told that it does not count      ";
+const std::string any_order = "MPI is told that the order does not count  ";
 
 TEST(mpi_reduce, sums_and_digits_are_right_for_any_rank_count_length_and_root) {
   struct Case {

@@ -80,12 +80,12 @@ TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
   SKIP_UNLESS_ALLOWED(result);
   const std::string leaves = topmost_group_takes_processes() ? "100" : "19";
-  //                                   none     pivot_root no caps   seccomp   cgroup   all four
-  for (const std::string& row :
-       std::vector<std::string>{"read a file outside +reads it +not there +refused +refused +reads it +refused",
-                                "start 100 processes +100 +100 +100 +100 +19 +19",
-                                "leave the group first +100 +100 +100 +100 +" + leaves + " +19",
-                                "take 256 MiB of memory +256 MiB +256 MiB +256 MiB +256 MiB +killed +killed"}) {
+  //                                   none     pivot_root no caps   seccomp   cgroup   no caps, cgroup and all four
+  for (const std::string& row : std::vector<std::string>{
+           "read a file outside +reads it +not there +refused +refused +reads it +refused +refused",
+           "start 100 processes +100 +100 +100 +100 +19 +19 +19",
+           "leave the group first +100 +100 +100 +100 +" + leaves + " +19 +19",
+           "take 256 MiB of memory +256 MiB +256 MiB +256 MiB +256 MiB +killed +killed +killed"}) {
     EXPECT_EQ(result.lines_with("^" + row + " *$").size(), 1U) << row << "\n" << result.text();
   }
 }

@@ -1,15 +1,16 @@
 // Memory bandwidth
 //
-// To add up numbers that lie in memory, a processor has to fetch four bytes for each addition. How fast they come
-// depends on how many requests are on their way at the same time. The first row has one at a time: where it reads next
-// is known only when the last number has come. The other rows add up all numbers: by one thread and by all threads,
-// from front to end and in turn from eight places. The last column compares each rate with that of the first row. The
-// functions are in streams.hpp; memory_bandwidth_bench measures more forms, beside libraries.
+// How fast numbers come from memory depends on how many requests are on their way at the same time. The first row has
+// one at a time: where it reads next is known only when the last number has come. The second row does the same from
+// eight places in turn. The other rows add up all numbers: by one thread and by all threads, in order and in turn from
+// eight places. The last column compares each rate with that of the first row. The functions are in streams.hpp;
+// memory_bandwidth_bench measures more forms, beside libraries.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/memory_bandwidth/memory_bandwidth.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_bandwidth
 // Run:     memory_bandwidth [--numbers N] [--threads N]
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -59,24 +60,31 @@ int main(int argc, char** argv) {
     for (std::size_t i = begin; i < end; ++i) numbers[i] = static_cast<Number>(i);
   });
 
-  constexpr int steps = 200'000;
+  constexpr int steps = 100'000;
+  constexpr double bytes_walked = bytes_of_line * steps;
   Number place = 0;  // each walk goes on where the last one ended, at lines that none has read
-  std::vector<Number> sums(4);
-  const double one_at_a_time = rate_of(bytes_of_line * steps, [&] { place = walk(numbers, place, steps); });
+  const double one_at_a_time = rate_of(bytes_walked, [&] { place = walk(numbers, place, steps); });
+  std::array<Number, 8> places;  // each of these walks ends where the next one has begun
+  for (std::uint64_t i = 0; i < places.size(); ++i) {
+    places[i] = static_cast<Number>((place + i * (5 * steps / 8) * jump(size)) % size);
+  }
   const auto print = [&](const std::string& what, double rate) {
-    cookbook::println("{:<35}{:7.2f} GB/s{:13.0f}", what, rate / 1e9, rate / one_at_a_time);
+    cookbook::println("{:<41}{:7.2f} GB/s{:11.0f}", what, rate / 1e9, rate / one_at_a_time);
   };
-  cookbook::println("{:<35}       rate   lines on their way",
+  std::vector<Number> sums(4);
+  cookbook::println("{:<41}       rate   vs first row",
                     fmt::format("{} MiB of numbers, all threads: {}", 4 * size >> 20, threads));
-  print("one thread, line after line", one_at_a_time);
-  print("one thread, from front to end", rate_of(bytes, [&] { sums[0] = sum<1>(numbers, 1); }));
-  print("one thread, in eight places", rate_of(bytes, [&] { sums[1] = sum<8>(numbers, 1); }));
-  print("all threads, from front to end", rate_of(bytes, [&] { sums[2] = sum<1>(numbers, threads); }));
-  print("all threads, in eight places each", rate_of(bytes, [&] { sums[3] = sum<8>(numbers, threads); }));
+  print("one thread, one line at a time", one_at_a_time);
+  print("one thread, eight lines at a time", rate_of(bytes_walked, [&] { places = walk(numbers, places, steps / 8); }));
+  print("one thread, in order", rate_of(bytes, [&] { sums[0] = sum<1>(numbers, 1); }));
+  print("one thread, in order in eight places", rate_of(bytes, [&] { sums[1] = sum<8>(numbers, 1); }));
+  print("all threads, in order", rate_of(bytes, [&] { sums[2] = sum<1>(numbers, threads); }));
+  print("all threads, in order in eight places", rate_of(bytes, [&] { sums[3] = sum<8>(numbers, threads); }));
 
   cookbook::Checks checks;
   const auto expected = static_cast<Number>(std::uint64_t{size} * (size - 1) / 2);  // 0 + 1 + 2 + ... + (size - 1)
   checks.equal("the four sums, modulo 2^32", sums, std::vector<Number>(4, expected));
-  checks.equal("where the walks ended", place, static_cast<Number>(5 * steps * std::uint64_t{jump(size)} % size));
+  checks.equal("where the last walk ended", places.back(),
+               static_cast<Number>(10 * steps * std::uint64_t{jump(size)} % size));
   return checks.exit_code();
 }

@@ -3,7 +3,6 @@
 // This program reads an array of 256 MiB, as if to find out how fast memory is read. But mmap() only reserves
 // addresses. The system gives memory to a page when the page is written for the first time; until then all pages show
 // the same page of zeros, which stays in the cache. So a measurement of this loop tells nothing about the memory.
-// calloc() and Python's numpy.zeros() reserve large arrays in the same way.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/memory_bandwidth/memory_bandwidth_untouched.cpp -o memory_bandwidth_untouched
 // Run:     memory_bandwidth_untouched

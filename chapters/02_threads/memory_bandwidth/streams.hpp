@@ -1,6 +1,7 @@
 /// Ways to read more numbers than the caches hold.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,19 @@ inline Number walk(std::span<const Number> in, Number place, int steps) {
     if (place >= size) place -= size;
   }
   return place;
+}
+
+/// Walks from several places in turn, and returns where each ends. No walk waits for the numbers of the others.
+template <std::size_t walks>
+std::array<Number, walks> walk(std::span<const Number> in, std::array<Number, walks> places, int steps) {
+  const auto size = static_cast<Number>(in.size()), further = jump(size);
+  for (int i = 0; i < steps; ++i) {
+    for (Number& place : places) {
+      place = in[place] + further;
+      if (place >= size) place -= size;
+    }
+  }
+  return places;
 }
 
 /// The sum of `in`, read in turn from `streams` places: with two streams the numbers 0, n/2, 1, n/2 + 1 and so on.

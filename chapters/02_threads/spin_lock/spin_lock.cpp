@@ -1,9 +1,9 @@
 // Spin or sleep?
 //
 // A thread that has to wait for a std::mutex sleeps. A spin lock lets it look at the lock again and again. The program
-// measures both, for waits from 2 us to 2 ms: how long a processor works for the waiting thread, and how long after the
+// measures both, for waits from 2 to 200 us: how long a processor works for the waiting thread, and how long after the
 // unlock() this thread goes on. Up to a wait of about the time that it takes to sleep and to be woken, spinning is the
-// cheaper way. The last line is about two threads on one core, where a spin lock has to give the core away.
+// cheaper way. The second table is about two threads on one core, where a spin lock has to give the core away.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/spin_lock/spin_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o spin_lock
 // Run:     spin_lock [--threads N] [--rounds N]
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
 
   cookbook::println("                   processor time of the wait      from unlock() until it goes on");
   cookbook::println("lock held for     std::mutex       SpinLock       std::mutex       SpinLock");
-  for (const double us : {2, 20, 200, 2000}) {
+  for (const double us : {2, 20, 200}) {
     const Wait sleeps = median_wait<std::mutex>(2, us * 1e-6), spins = median_wait<SpinLock>(2, us * 1e-6);
     cookbook::println("{:>10} us{:12.1f} us{:12.1f} us{:14.1f} us{:12.1f} us", us, sleeps.processor * 1e6,
                       spins.processor * 1e6, sleeps.after_unlock * 1e6, spins.after_unlock * 1e6);
@@ -118,10 +118,10 @@ int main(int argc, char** argv) {
   const auto until_unlock = [](auto wait) { return wait(1, 0).until_unlock * 1e6; };
   const double mutex = until_unlock(median_wait<std::mutex>), spin = until_unlock(median_wait<SpinLock>),
                exchange = until_unlock(median_wait<ExchangeLock>);
-  cookbook::println("both threads on one core: the holder can unlock after");
-  cookbook::println(
-      "{:.1f} us with std::mutex, {:.1f} us with SpinLock, {:.1f} us with ExchangeLock, which never yields", mutex,
-      spin, exchange);
+  cookbook::println("both threads on one core           the holder can unlock after");
+  cookbook::println("std::mutex{:>35.1f} us", mutex);
+  cookbook::println("SpinLock{:>37.1f} us", spin);
+  cookbook::println("ExchangeLock, which never yields{:>13.1f} us", exchange);
 
   cookbook::Checks checks;
   checks.equal("additions under the SpinLock that were counted", count(threads, rounds), threads * rounds);

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-/// The simplest spin lock. It is correct, but it keeps its core busy even if the holder is waiting for this core.
+/// The simplest spin lock.
 class ExchangeLock {
  public:
   void lock() {

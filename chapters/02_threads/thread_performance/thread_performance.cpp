@@ -1,10 +1,9 @@
 // Thread performance
 //
-// When do threads pay? Four functions are called eight times, one call after another, and then once in each of eight
-// threads: an empty function, one that computes, one that reads a file, and one that fetches web pages. How busy the
-// processor is in the calls one by one is enough to predict what threads need: the time to start them, and then either
-// what the processors have to do, or the time of a single call. The program prints the prediction beside the time that
-// it took, and how many times as fast the threads were.
+// When do threads pay? Three functions are called one call after another, and in threads: one that computes, one that
+// reads a file, and one that fetches web pages. How busy the processor is in the calls one by one is enough to predict
+// what threads need: the time to start them, and then either what the processors have to do, or the time of a single
+// call. The program prints the prediction beside the time that it took, and how many times as fast the threads were.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_performance/thread_performance.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_performance
 // Run:     thread_performance [--calls N]
@@ -23,7 +22,7 @@
 namespace {
 
 struct Seconds {
-  double one_by_one = 1e9, busy = 0, threads = 1e9;  // busy: the part of one_by_one in which it used a processor
+  double one_by_one = 1e9, busy = 0, threads = 1e9;  // busy: of one_by_one, the seconds in which it used a processor
 };
 
 /// What n threads should take, if it takes `start` to start them and to wait for them: all processors share the work,
@@ -63,7 +62,7 @@ Seconds measure(int n, Function function, int& different) {
 
 /// Prints a row of the table.
 void print(const char* name, const Seconds& times, double start, int n) {
-  cookbook::println("{:<21}{:10.4f} ms{:5.0f} %{:13.3f} ms{:10.3f} ms{:9.3g} x", name, 1e3 * times.one_by_one,
+  cookbook::println("{:<23}{:9.3f} ms{:5.0f} %{:13.3f} ms{:10.3f} ms{:7.1f} x", name, 1e3 * times.one_by_one,
                     100 * times.busy / times.one_by_one, 1e3 * predicted(times, start, n), 1e3 * times.threads,
                     times.one_by_one / times.threads);
 }
@@ -83,10 +82,9 @@ int main(int argc, char** argv) {
   const auto nothing = [] { return 0; };
   const double start = measure(n, nothing, different).threads;
   const auto compare = [&](const char* name, auto function) { print(name, measure(n, function, different), start, n); };
-  cookbook::println("{:<21}   one by one   busy     predicted  in {:2} threads      gain",
-                    fmt::format("{} calls of", n), n);
-  compare("an empty function", nothing);
-  compare("F(20000)", [] { return fibonacci(20'000); });
+  cookbook::println("to start {} threads and to wait for their ends: {:.3f} ms", n, 1e3 * start);
+  cookbook::println("{:<23}  one by one   busy   in threads: predicted, measured   gain", fmt::format("{} calls", n));
+  compare("Fibonacci number 20000", [] { return fibonacci(20'000); });
   compare("1000 blocks of a file", [&] { return read_blocks(path); });
   compare("10 web pages", [&] { return fetch_pages(server.port()); });
 

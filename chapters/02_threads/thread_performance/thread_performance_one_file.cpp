@@ -1,7 +1,6 @@
 // Pitfall: all threads read from one open file
 //
-// Four threads each want the whole file. But an open file has one position, which every read moves, whoever makes it:
-// what one thread has read, the others do not get. No call fails.
+// Four threads each want the whole file. But an open file has one position, which every read moves, whoever makes it.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/thread_performance/thread_performance_one_file.cpp -pthread -o thread_performance_one_file
 // Run:     thread_performance_one_file

@@ -1,6 +1,6 @@
 /// Broadcasts that are made of messages: by the root alone, and along a binomial tree. Both take the arguments of
-/// MPI_Bcast and do the same: every rank of `comm` calls them, and gets what the root has at `data`. (But a receive of
-/// the caller's, for any tag or the same, may take one of their messages.) They return the round in which this rank got
+/// MPI_Bcast and do the same: every rank of `comm` calls them, and gets what the root has at `data`. (They send by
+/// `comm`, so a receive of the caller's may take one of their messages.) They return the round in which this rank got
 /// the data, 0 on the root. A rank sends at most one message in a round; the tag of a message is its round.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 #include "cookbook/mpi.hpp"
 
-/// The number that a rank gives to a reduction. Its bits are 110, 011, 101 and 000.
+/// The digit that a rank gives to a reduction.
 inline int number_of(int rank) {
   constexpr int numbers[] = {6, 3, 5, 0};
   return numbers[rank % 4];

@@ -1,9 +1,9 @@
 // Reduce
 //
-// Each of three ranks has an array, (rank + 1) * [0, 1, 2]. MPI_Reduce adds up the arrays, element by element, and
-// leaves the sum on one rank; MPI_Allreduce leaves it on all of them. Then the ranks' digits 6, 3 and 5 are put one
-// after another by an operator of the program's own, in 10000 elements at once: first MPI is told that the order
-// counts, then that it does not.
+// Each of three ranks has a digit, 6, 3 or 5, in each of 10000 elements, and an operator of the program's own puts the
+// digits one after another: first MPI is told that the order counts, then that it does not. Then each rank has an
+// array, (rank + 1) * [0, 1, 2]. MPI_Reduce adds up the arrays, element by element, and leaves the sum on one rank;
+// MPI_Allreduce leaves it on all of them.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce
 // Run:     mpirun -n 3 mpi_reduce [--length N] [--root N]
@@ -67,13 +67,6 @@ int main(int argc, char** argv) {
     return world.usage_error(fmt::format("{} ranks: at most {}, one digit each", ranks, max_digits));
   }
 
-  const std::vector<long> mine = multiples(rank + 1, length);
-  std::vector<long> sum(length, 0), sum_everywhere(length, 0);
-  MPI_CHECK(MPI_Reduce(mine.data(), sum.data(), length, MPI_LONG, MPI_SUM, root, MPI_COMM_WORLD));
-  MPI_CHECK(MPI_Allreduce(mine.data(), sum_everywhere.data(), length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
-  world.print_in_order(
-      fmt::format("rank {} has {}, after MPI_Reduce {}, after MPI_Allreduce {}", rank, mine, sum, sum_everywhere));
-
   const std::vector<Digits> in_order = digits_of_all(rank, 0), in_any_order = digits_of_all(rank, 1);
   Digits right = {0, 1};
   std::vector<int> digits;
@@ -83,9 +76,16 @@ int main(int argc, char** argv) {
   }
   if (rank == 0) {
     cookbook::println("the digits {} of the ranks, put one after another in {} elements:", digits, in_order.size());
-    cookbook::println("MPI is told that the order counts       {}", counted(in_order, ranks));
-    cookbook::println("MPI is told that it does not count      {}", counted(in_any_order, ranks));
+    cookbook::println("MPI is told that the order counts          {}", counted(in_order, ranks));
+    cookbook::println("MPI is told that the order does not count  {}", counted(in_any_order, ranks));
   }
+
+  const std::vector<long> mine = multiples(rank + 1, length);
+  std::vector<long> sum(length, 0), sum_everywhere(length, 0);
+  MPI_CHECK(MPI_Reduce(mine.data(), sum.data(), length, MPI_LONG, MPI_SUM, root, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Allreduce(mine.data(), sum_everywhere.data(), length, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+  world.print_in_order(
+      fmt::format("rank {} has {}, after MPI_Reduce {}, after MPI_Allreduce {}", rank, mine, sum, sum_everywhere));
 
   const std::vector<long> expected = multiples(ranks * (ranks + 1) / 2, length), nothing(length, 0);
   const long right_sum = mpi::sum_over_ranks(sum == (rank == root ? expected : nothing));

@@ -1,9 +1,8 @@
 // Pitfall: an operator that is declared commutative, and is not
 //
 // To put digits one after another is an operation in which the order counts. This program tells MPI that it does not
-// count: MPI_Op_create(..., 1, ...). MPI may then combine what it has first. With one element per rank the result may
-// be right, as with Open MPI 4.1, which is all that a small test sees. Of 10000 elements most are wrong. No call
-// returns an error.
+// count: MPI_Op_create(..., 1, ...). MPI may then combine the ranks' digits in any order. With one element per rank the
+// result may be right, as with Open MPI 4.1, which is all that a small test sees. Of 10000 elements most are wrong.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_reduce/mpi_reduce_commutative.cpp common/cookbook/*.cpp -lfmt -o mpi_reduce_commutative
 // Run:     mpirun -n 3 mpi_reduce_commutative

@@ -2,8 +2,8 @@
 //
 // A program in a container tries four things as root: to read a file outside of its root directory, to start 100
 // processes, to leave its control group before it starts them, and to take 256 MiB of memory. The output shows what
-// comes of it behind each of four walls alone, and behind all of them: a root directory by pivot_root, no capabilities,
-// a filter of system calls (seccomp), and a control group (cgroup). No wall alone holds all four.
+// comes of it behind each of four walls alone, behind two of them, and behind all: a root directory by pivot_root, no
+// capabilities, a filter of system calls (seccomp), and a control group (cgroup). No wall alone holds all four.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_limits/container_limits.cpp common/cookbook/*.cpp -lfmt -pthread -o container_limits
 // Run:     container_limits, as root
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -136,12 +137,14 @@ int main(int argc, char** argv) {
   return 77;
 #endif
 
-  const std::vector<std::pair<const char*, Walls>> walls = {{"none", {}},
-                                                            {"pivot_root", {.pivot_root = true}},
-                                                            {"no caps", {.no_capabilities = true}},
-                                                            {"seccomp", {.filter = true}},
-                                                            {"cgroup", {.limits = true}},
-                                                            {"all four", all_four}};
+  const std::vector<std::pair<const char*, Walls>> walls = {
+      {"none", {}},
+      {"pivot_root", {.pivot_root = true}},
+      {"no caps", {.no_capabilities = true}},
+      {"seccomp", {.filter = true}},
+      {"cgroup", {.limits = true}},
+      {"no caps, cgroup", {.no_capabilities = true, .limits = true}},
+      {"all four", all_four}};
   const std::vector<std::pair<const char*, Attack>> attacks = {{"read a file outside", read_outside},
                                                                {"start 100 processes", start_processes},
                                                                {"leave the group first", leave_group_and_start},
@@ -155,8 +158,11 @@ int main(int argc, char** argv) {
           "dup2");  // a file that children inherit, unless one takes care
     std::filesystem::create_directory(folder + "/root");
     std::ofstream(folder + "/secret") << "secret";
+    const auto cell = [](const std::string& name, const std::string& text) {  // of the column `name`
+      return fmt::format("{:{}}", text, std::max<std::size_t>(12, name.size() + 2));
+    };
     std::string line = fmt::format("{:23}", "walls");
-    for (const auto& [name, wall] : walls) line += fmt::format("{:12}", name);
+    for (const auto& [name, wall] : walls) line += cell(name, name);
     cookbook::println("{}", line);
     std::vector<std::string> behind_all;
     for (const auto& [what, attack] : attacks) {
@@ -164,7 +170,7 @@ int main(int argc, char** argv) {
       std::string last;
       for (const auto& [name, wall] : walls) {
         last = outcome(wall, attack, folder, {processes, long{mib} << 20});
-        line += fmt::format("{:12}", last);
+        line += cell(name, last);
       }
       behind_all.push_back(last);
       cookbook::println("{}", line);
