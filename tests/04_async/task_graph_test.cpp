@@ -58,9 +58,9 @@ TEST(task_graph, is_right_for_any_size_and_block) {
     const auto blocks = [&](int size) {
       return std::to_string(((letters - 1) / size + 1) * ((letters - 1) / size + 1));
     };
-    EXPECT_EQ(result.captures("^\\d+ threads +(\\d+) blocks +every 7th is slow +\\d+ blocks$"),
+    EXPECT_EQ(result.captures("^best of five runs +(\\d+) blocks +every 7th is slow +\\d+ blocks$"),
               std::vector<std::string>{blocks(block)});
-    EXPECT_EQ(result.captures("^\\d+ threads +\\d+ blocks +every 7th is slow +(\\d+) blocks$"),
+    EXPECT_EQ(result.captures("^best of five runs +\\d+ blocks +every 7th is slow +(\\d+) blocks$"),
               std::vector<std::string>{blocks(10)});
     EXPECT_EQ(result.captures("^(.*?) +\\d+\\.\\d ms +\\d+\\.\\d ms +\\d+\\.\\d ms$"),
               std::vector<std::string>{"one thread, in order"})
