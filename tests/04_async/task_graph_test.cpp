@@ -5,8 +5,10 @@
 #include <tbb/flow_graph.h>
 
 #include <algorithm>
+#include <ctime>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/run.hpp"
@@ -41,30 +43,54 @@ int expected_common(int letters) {
   return in_common(down, random_letters(letters, random));
 }
 
-TEST(task_graph, is_right_for_any_size_block_and_number_of_threads) {
+TEST(task_graph, is_right_for_any_size_and_block) {
   struct Case {
-    int letters, block, threads;
+    int letters, block;
   };
-  // One letter; less than a block; blocks that do not divide the table; many small blocks; more threads than rows.
-  for (const auto& [letters, block, threads] :
-       std::vector<Case>{{1, 10, 3}, {49, 50, 1}, {333, 10, 2}, {333, 111, 7}, {1000, 300, 64}, {1201, 50, 4}}) {
-    const auto result = run("task_graph", {"--letters", std::to_string(letters), "--block", std::to_string(block),
-                                           "--threads", std::to_string(threads)});
+  // One letter; less than a block; blocks that do not divide the table; many small blocks.
+  for (const auto& [letters, block] :
+       std::vector<Case>{{1, 10}, {49, 50}, {333, 10}, {333, 111}, {1000, 300}, {1201, 50}}) {
+    const auto result = run("task_graph", {"--letters", std::to_string(letters), "--block", std::to_string(block)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.captures("^(\\d+) of \\d+ letters in common$"),
               std::vector<std::string>{std::to_string(expected_common(letters))});
-    EXPECT_TRUE(result.has_line("ok    tables that are equal to that of one thread: 36")) << result.text();
-    EXPECT_EQ(result.captures("^(.*?) +\\d+\\.\\d\\d ms +\\d+\\.\\d\\d ms +\\d+\\.\\d\\d ms$"),
-              (std::vector<std::string>{"one thread, blocks in order", "one diagonal after another", "graph",
-                                        "by hand, " + std::to_string(threads) + " threads"}))
+    EXPECT_TRUE(result.has_line("ok    tables that are equal to that of one thread: 45")) << result.text();
+    const auto blocks = [&](int size) {
+      return std::to_string(((letters - 1) / size + 1) * ((letters - 1) / size + 1));
+    };
+    EXPECT_EQ(result.captures("^best of five runs +(\\d+) blocks +every 7th is slow +\\d+ blocks$"),
+              std::vector<std::string>{blocks(block)});
+    EXPECT_EQ(result.captures("^best of five runs +\\d+ blocks +every 7th is slow +(\\d+) blocks$"),
+              std::vector<std::string>{blocks(10)});
+    EXPECT_EQ(result.captures("^(.*?) +\\d+\\.\\d ms +\\d+\\.\\d ms +\\d+\\.\\d ms$"),
+              std::vector<std::string>{"one thread, in order"})
+        << result.text();
+    EXPECT_EQ(result.captures("^(.*?) +\\d+\\.\\d\\d x +\\d+\\.\\d\\d x +\\d+\\.\\d\\d x$"),
+              (std::vector<std::string>{"one diagonal after another", "graph"}))
         << result.text();
   }
 }
 
 TEST(task_graph, many_small_blocks_again_and_again) {
   for (int round = 0; round < 5; ++round) {
-    ASSERT_EQ(run("task_graph", {"--letters", "800", "--block", "10", "--threads", "8"}).exit_code, 0);
+    ASSERT_EQ(run("task_graph", {"--letters", "800", "--block", "10"}).exit_code, 0);
   }
+}
+
+TEST(task_graph_timing, the_graph_gains_most_with_slow_blocks_and_loses_with_very_small_ones) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  const auto result = run("task_graph");
+  const auto gains = [&](const std::string& column) {  // of the diagonals and of the graph
+    std::vector<double> found;
+    for (const std::string& gain : result.captures(column)) found.push_back(std::stod(gain));
+    return found;
+  };
+  const auto slow = gains("^.*[a-z] +\\d+\\.\\d\\d x +(\\d+\\.\\d\\d) x +\\d+\\.\\d\\d x$");
+  const auto small = gains("^.*[a-z] +\\d+\\.\\d\\d x +\\d+\\.\\d\\d x +(\\d+\\.\\d\\d) x$");
+  ASSERT_EQ(slow.size(), 2U) << result.text();
+  ASSERT_EQ(small.size(), 2U) << result.text();
+  EXPECT_GT(slow[1], 1.1 * slow[0]) << result.text();
+  EXPECT_LT(small[1], small[0]) << result.text();
 }
 
 TEST(task_graph_flow_graph, nodes_of_a_cycle_never_run_and_the_graph_does_not_wait_for_them) {
@@ -99,6 +125,22 @@ TEST(task_graph_table, a_block_that_is_filled_too_early_shows) {
   for (const auto& [row, column] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) early.fill_block(row, column, 4);
   EXPECT_EQ(in_order.cells.back().back(), in_common("GATTACA", "GCATGCA"));
   EXPECT_NE(early.cells, in_order.cells);
+}
+
+TEST(task_graph_table, every_seventh_block_is_filled_so_many_times) {
+  const std::string text(700, 'A');
+  Table table(text, text, 1'000);
+  const auto seconds = [&](int row, int column) {  // the processor's time, which other programs do not use up
+    const std::clock_t start = std::clock();
+    table.fill_block(row, column, 100);
+    return double(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  std::vector<double> times;
+  for (int row = 0; row < 7; ++row) {
+    for (int column = 0; column < 7; ++column) times.push_back(seconds(row, column));
+  }
+  std::sort(times.begin(), times.end());
+  EXPECT_GT(times[42], 50 * times[24]) << "the shortest of the seven slow ones, and the median";
 }
 
 TEST(task_graph_table, has_as_many_blocks_as_it_takes_and_no_empty_one) {

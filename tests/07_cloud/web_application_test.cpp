@@ -145,8 +145,12 @@ TEST(web_application_routes, a_query_is_read_by_name) {
 TEST(web_application, the_program_asks_itself_and_a_port_in_use_is_refused) {
   const auto result = run("web_application");
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("GET /hello?name=%3Cb%3E     200  text/html; charset=utf-8  Hello &lt;b&gt;!"))
+  EXPECT_TRUE(result.has_line("GET /hello?name=%3Cb%3E  returns     200  text/html; charset=utf-8  Hello &lt;b&gt;!"))
       << result.text();
+  EXPECT_EQ(result.captures("^[A-Z]+ /.* (returns|none|throws) +\\d{3} "),
+            (std::vector<std::string>{"returns", "returns", "returns", "returns", "returns", "none", "none", "throws"}))
+      << result.text();
+  EXPECT_TRUE(result.has_line("ok    requests that a handler has answered: 5")) << result.text();
   EXPECT_TRUE(result.has_line("ok    statuses: [200, 200, 200, 200, 200, 404, 405, 500]")) << result.text();
   EXPECT_EQ(run("web_application", {"--port", std::to_string(shared_server())}).exit_code, 3);
 }

@@ -1,9 +1,11 @@
-/// What the last configure could build.
+/// What the last configure could build, and what the recipes need.
 #pragma once
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 struct Chapter {
   int recipes = 0, built = 0;
   std::map<std::string, std::vector<std::string>> missing;  ///< packages that the others need, and who needs them
+  std::map<std::string, std::set<std::string>> needs;       ///< dependencies, and the recipes that have them
 };
 
 /// Reads the list that configure writes, a recipe per line: name, chapter, title, summary, launcher, needs, missing
@@ -27,6 +30,8 @@ inline std::map<std::string, Chapter> read_manifest(const std::filesystem::path&
     columns.resize(7);  // empty columns at the end are not there
     Chapter& chapter = chapters[columns[1]];
     ++chapter.recipes;
+    std::istringstream needs(columns[5]);
+    for (std::string need; needs >> need;) chapter.needs[need].insert(columns[0]);
     if (columns[6].empty()) {
       ++chapter.built;
     } else {
@@ -34,4 +39,20 @@ inline std::map<std::string, Chapter> read_manifest(const std::filesystem::path&
     }
   }
   return chapters;
+}
+
+/// How many recipes need one of these dependencies, and in which chapters: "18 in 03, 05, 06, 09".
+inline std::string needed_by(const std::map<std::string, Chapter>& chapters, std::initializer_list<const char*> needs) {
+  std::set<std::string> recipes;  // a recipe may need several of them
+  std::string numbers;
+  for (const auto& [folder, chapter] : chapters) {
+    const std::size_t before = recipes.size();
+    for (const char* need : needs) {
+      if (const auto found = chapter.needs.find(need); found != chapter.needs.end()) {
+        recipes.insert(found->second.begin(), found->second.end());
+      }
+    }
+    if (recipes.size() > before) numbers += (numbers.empty() ? " in " : ", ") + folder.substr(0, 2);
+  }
+  return std::to_string(recipes.size()) + numbers;
 }

@@ -1,7 +1,7 @@
 // System report
 //
-// Prints what this machine and this build have, and what each part is needed for: processors, caches, libraries,
-// devices, and how many recipes can be built. It is not linked with the libraries that it looks for, because then it
+// Prints what this machine and this build have, and how many recipes need each part: processors, caches, libraries,
+// devices; and how many recipes can be built. It is not linked with the libraries that it looks for, because then it
 // could not start without them. It asks the system for each of them while it runs, with dlopen.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/system_report/system_report.cpp common/cookbook/*.cpp -lhwloc -lfmt -pthread -o system_report
@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -43,12 +44,14 @@ std::string library(const char* name) {
   return std::filesystem::canonical(loaded->l_name).filename();  // follows links to the file itself
 }
 
-void row(std::string_view name, std::string_view needed_for, const std::string& value) {
-  cookbook::println("{:<19} {:<31} {}", name, needed_for, value);
+using Chapters = std::map<std::string, Chapter>;  // by their folders
+
+void row(std::string_view name, std::string_view needed_by, const std::string& value) {
+  cookbook::println("{:<19} {:<36} {}", name, needed_by, value);
 }
 
 void report_machine() {
-  row("processor", "all that runs at the same time",
+  row("processor", "all",
       fmt::format("{}; this program may use {}", cookbook::machine(), cookbook::allowed_processors()));
   hwloc_topology_t machine;  // of objects: processors, the caches around each of them, nodes of memory
   if (hwloc_topology_init(&machine) != 0 || hwloc_topology_load(machine) != 0) cookbook::exit_with_errno("hwloc");
@@ -60,10 +63,10 @@ void report_machine() {
     caches.push_back(fmt::format("level {} {}", object->attr->cache.depth,
                                  kib % 1024 == 0 ? fmt::format("{} MiB", kib / 1024) : fmt::format("{} KiB", kib)));
   }
-  row("caches", "data that is used again", caches.empty() ? "not known" : fmt::format("{}", fmt::join(caches, ", ")));
+  row("caches", "all", caches.empty() ? "not known" : fmt::format("{}", fmt::join(caches, ", ")));
   const double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
   const int nodes = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
-  row("memory", "large data", fmt::format("{:.1f} GiB in {} NUMA node(s)", bytes / (1 << 30), nodes));
+  row("memory", "all", fmt::format("{:.1f} GiB in {} NUMA node(s)", bytes / (1 << 30), nodes));
   hwloc_topology_destroy(machine);
 }
 
@@ -74,25 +77,24 @@ long files_in(const char* folder) {
   return std::distance(begin(files), end(files));
 }
 
-void report_libraries() {
+void report_libraries(const Chapters& chapters) {
+  std::string boost = "not found";
 #ifdef BOOST_VERSION  // defined by boost/version.hpp, if that was there: 108100 is version 1.81
-  row("Boost's headers", "servers (02 to 05, 07, 09)",
-      fmt::format("{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000));
-#else
-  row("Boost's headers", "servers (02 to 05, 07, 09)", "not found");
+  boost = fmt::format("{}.{}", BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000);
 #endif
-  row("oneTBB", "loops (01, 02, 04 to 06, 08)", library("libtbb.so.12"));
-  row("Open MPI", "messages (03, 05, 06, 09)", library("libmpi.so.40"));
-  row("RabbitMQ's client", "queues of tasks (05)", library("librabbitmq.so.4"));
-  row("NVIDIA's driver", "running CUDA (06, 08, 09)",
+  row("Boost's headers", needed_by(chapters, {"boost", "fiber"}), boost);
+  row("oneTBB", needed_by(chapters, {"tbb"}), library("libtbb.so.12"));
+  row("Open MPI", needed_by(chapters, {"mpi"}), library("libmpi.so.40"));
+  row("RabbitMQ's client", needed_by(chapters, {"rabbitmq"}), library("librabbitmq.so.4"));
+  row("NVIDIA's driver", needed_by(chapters, {"cuda"}),
       fmt::format("{}, devices: {}", library("libcuda.so.1"), files_in("/proc/driver/nvidia/gpus")));
-  row("OpenCL's loader", "running OpenCL (08)",
+  row("OpenCL's loader", needed_by(chapters, {"opencl"}),
       fmt::format("{}, drivers: {}", library("libOpenCL.so.1"), files_in("/etc/OpenCL/vendors")));
 }
 
-void report_recipes(const std::filesystem::path& manifest) {
+void report_recipes(const Chapters& chapters) {
   Chapter all;
-  for (const auto& [folder, chapter] : read_manifest(manifest)) {
+  for (const auto& [folder, chapter] : chapters) {
     all.recipes += chapter.recipes;
     all.built += chapter.built;
     for (const auto& [packages, recipes] : chapter.missing) {
@@ -103,7 +105,7 @@ void report_recipes(const std::filesystem::path& manifest) {
   for (const auto& [packages, recipes] : all.missing) {
     state += fmt::format(", missing: {} ({})", packages, fmt::join(recipes, ", "));
   }
-  row("recipes", "all chapters", state);
+  row("recipes", "all", state);
 }
 
 bool a_port_can_be_opened() {
@@ -130,10 +132,11 @@ int main(int argc, char** argv) {
     cookbook::print_error("there is no " + manifest + "; cmake --preset default makes it");
     return 2;
   }
-  row("what", "needed for", "on this machine");
+  const Chapters chapters = read_manifest(manifest);
+  row("what", "recipes that need it, chapters", "on this machine");
   report_machine();
-  report_libraries();
-  report_recipes(manifest);
+  report_libraries(chapters);
+  report_recipes(chapters);
 
   cookbook::Checks checks;
   checks.equal("libno_such_library.so.1, a name that nothing has", library("libno_such_library.so.1"), "not found");

@@ -37,12 +37,15 @@ struct ElasticPool {
   std::vector<Job*> queue = {};    ///< a job is submitted by putting it here
   std::vector<int> used = {0, 0};  ///< seconds of work per tenant
   std::size_t bill = 0;            ///< seconds of workers, at work or not: what the provider charges
+  std::size_t starting = 0;        ///< how many of these were spent on starting
   int now = 0;
 
   /// Simulates one second.
   void second() {
     for (Cloud* cloud : {&private_cloud, &public_cloud}) {
       grow(*cloud);
+      starting +=
+          std::count_if(cloud->workers.begin(), cloud->workers.end(), [](const Worker& w) { return w.starting > 0; });
       for (Worker& worker : cloud->workers) work(worker, *cloud);
       std::erase_if(cloud->workers, [&](const Worker& worker) { return worker.idle > idle_seconds; });
       bill += cloud->workers.size();
