@@ -13,37 +13,64 @@ using test_support::run;
 using test_support::run_ranks;
 
 TEST(mpi_send_receive, each_message_arrives_where_it_was_sent_and_nowhere_else) {
-  const auto result = run_ranks(10, "mpi_send_receive", {"--number", "-77", "--text", "good morning"});
+  const auto result = run_ranks(3, "mpi_send_receive", {"--number", "-77", "--text", "good morning"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_THAT(result.lines_with("^rank \\d (sent|received)"),
-              testing::ElementsAre("rank 0 sent -77 to rank 4", "rank 1 sent good morning to rank 8",
-                                   "rank 4 received -77 from rank 0", "rank 8 received good morning from rank 1"));
-  EXPECT_TRUE(result.has_line("ok    rank 4 asked for the message of rank 3 first, and got: 3, then 2"))
-      << result.text();
-  EXPECT_TRUE(result.has_line("ok    ranks where a message is left over: 0")) << result.text();
+              testing::ElementsAre("rank 0 sent -77 to rank 1", "rank 1 received -77 from rank 0"));
+  for (const std::string line : {"messages that arrived as they were before the call: 12",
+                                 "calls of MPI_Ssend that returned before rank 1 received: 0",
+                                 "a text whose length rank 1 did not know: good morning",
+                                 "rank 1 asked for the message with tag 4 first, and got: 4, then 3"}) {
+    EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
+  }
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
-TEST(mpi_send_receive, while_nobody_receives_buffered_sends_return_and_synchronous_ones_wait) {
-  const auto result = run_ranks(9, "mpi_send_receive");
+/// How many ms rank 0 was in a call, for each length.
+std::vector<double> ms_in(const test_support::Result& result, const std::string& call) {
+  std::vector<double> all;
+  for (const std::string before : {"", "\\S+ ms +", "\\S+ ms +\\S+ ms +", "\\S+ ms +\\S+ ms +\\S+ ms +"}) {
+    const auto found = result.captures("^in " + call + " +" + before + "(\\d+\\.\\d) ms");
+    EXPECT_EQ(found.size(), 1U) << result.text();
+    all.push_back(found.empty() ? -1 : std::stod(found[0]));
+  }
+  return all;
+}
+
+TEST(mpi_send_receive, a_synchronous_send_takes_at_least_as_long_as_its_receiver_is_late) {
+  const auto result = run_ranks(2, "mpi_send_receive");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^MPI_Bsend +returns +returns$").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^MPI_Ssend +waits +waits$").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^MPI_Send +(returns|waits) +(returns|waits)$").size(), 1U) << result.text();
+  EXPECT_THAT(ms_in(result, "MPI_Ssend"), testing::Each(testing::Ge(20))) << result.text();
+  EXPECT_THAT(ms_in(result, "MPI_Bsend"), testing::Each(testing::Ge(0))) << result.text();
+}
+
+TEST(mpi_send_receive_timing, a_buffered_send_returns_before_and_the_standard_one_if_the_message_is_short) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run_ranks(2, "mpi_send_receive");
+    const auto standard = ms_in(result, "MPI_Send"), buffered = ms_in(result, "MPI_Bsend");
+    const bool none_waits = *std::max_element(buffered.begin(), buffered.end()) < 15;
+#ifdef OPEN_MPI
+    const bool as_on_the_page = standard[0] < 15 && standard[1] < 15 && standard[2] >= 20 && standard[3] >= 20;
+#else
+    const bool as_on_the_page = true;  // MPI leaves it to the library
+#endif
+    if (none_waits && as_on_the_page) return;
+  }
+  FAIL();
 }
 
 TEST(mpi_send_receive, fewer_ranks_are_refused_in_one_line) {
-  const auto result = run_ranks(8, "mpi_send_receive");
+  const auto result = run_ranks(1, "mpi_send_receive");
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_TRUE(result.out.empty()) << result.text();
-  EXPECT_THAT(result.err, testing::ElementsAre("mpi_send_receive: 9 ranks are needed, here are 8; start it with mpirun "
-                                               "-n 9 mpi_send_receive"));
+  EXPECT_THAT(result.err, testing::ElementsAre("mpi_send_receive: 2 ranks are needed, here are 1; start it with mpirun "
+                                               "-n 2 mpi_send_receive"));
 }
 
 TEST(mpi_send_receive, without_mpirun_it_is_one_rank) {
   const auto result = run("mpi_send_receive");
   EXPECT_EQ(result.exit_code, 2) << result.text();
-  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("9 ranks are needed, here are 1")));
+  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("2 ranks are needed, here are 1")));
 }
 
 TEST(mpi_send_receive, the_pitfall_spoils_the_large_message_only) {

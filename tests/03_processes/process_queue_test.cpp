@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,17 +29,24 @@ using test_support::run;
 /// test.
 const test_support::RunOptions in_time = {.limit = std::chrono::seconds(5)};
 
-/// What a row says of so many consumers: the longest queue, the longest wait and the end, both in ms.
-std::vector<double> row(const test_support::Result& result, int consumers) {
-  std::string before = "^ +" + std::to_string(consumers) + " +";
-  std::vector<double> values;
-  for (const std::string after : {" +\\d+\\.\\d ms +\\d+\\.\\d ms$", " ms +\\d+\\.\\d ms$", " ms$"}) {
-    const auto found = result.captures(before + "([\\d.]+)" + after);
-    EXPECT_EQ(found.size(), 1U) << result.text();
-    values.push_back(found.empty() ? -1 : std::stod(found[0]));
-    before += values.size() == 1 ? "\\d+ +" : "[\\d.]+ ms +";
-  }
-  return values;
+/// What a row says of so many consumers, in ms.
+struct Row {
+  std::vector<double> waits;
+  double done = -1;
+};
+
+Row row(const test_support::Result& result, int consumers) {
+  const std::string before = "^ +" + std::to_string(consumers) + "  ";
+  const auto waits = result.captures(before + "([\\d ]*) +[\\d.]+ ms$");
+  const auto done = result.captures(before + "[\\d ]* (\\d+\\.\\d) ms$");
+  EXPECT_EQ(waits.size(), 1U) << result.text();
+  EXPECT_EQ(done.size(), 1U) << result.text();
+  Row row;
+  if (waits.empty() || done.empty()) return row;
+  std::istringstream numbers(waits[0]);
+  for (double wait = 0; numbers >> wait;) row.waits.push_back(wait);
+  row.done = std::stod(done[0]);
+  return row;
 }
 
 TEST(process_queue, without_items_it_ends_and_every_number_of_items_arrives) {
@@ -55,12 +63,16 @@ TEST(process_queue, without_items_it_ends_and_every_number_of_items_arrives) {
 TEST(process_queue, all_is_done_no_earlier_than_the_work_allows) {
   const auto result = run("process_queue", {}, in_time);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_GE(row(result, 1)[2], 300) << "one consumer, ten items of 30 ms";
-  EXPECT_GE(row(result, 2)[2], 150);
-  EXPECT_GE(row(result, 3)[2], 120) << "the last item is there after 90 ms";
+  EXPECT_GE(row(result, 1).done, 300) << "one consumer, ten items of 30 ms";
+  EXPECT_GE(row(result, 2).done, 150);
+  EXPECT_GE(row(result, 3).done, 120) << "the last item is there after 90 ms";
   for (const int consumers : {1, 2, 3}) {
-    EXPECT_LE(row(result, consumers)[1], row(result, consumers)[2]);
-    EXPECT_GE(row(result, consumers)[0], 0);
+    const auto [waits, done] = row(result, consumers);
+    ASSERT_EQ(waits.size(), 10U) << result.text();
+    for (std::size_t item = 0; item < waits.size(); ++item) {
+      // It is put after so many units, then it waits, and then it takes three; a wait is rounded to whole ms.
+      EXPECT_LE(static_cast<double>(10 * item) + waits[item] + 30, done + 1) << result.text();
+    }
   }
 }
 
@@ -72,7 +84,6 @@ TEST(process_queue, the_producer_puts_an_item_at_the_beginning_of_each_unit) {
     produce(*board, 3, unit);
     EXPECT_GE(Clock::now(), start + 3 * unit);
     EXPECT_EQ(board->queue.size(), 3U);
-    EXPECT_EQ(board->longest, 3U) << "it looks at the queue after each item";
     bool punctual = true;
     for (const int item : {0, 1, 2}) {
       EXPECT_GE(board->put[item], start + item * unit);
@@ -101,25 +112,20 @@ TEST(process_queue, a_consumer_works_three_units_on_each_item) {
   FAIL() << "it took half a unit more for an item, in each of ten runs";
 }
 
-TEST(process_queue, the_longest_queue_stays_when_the_queue_is_shorter_again) {
-  const Shared<Board> board;
-  for (int item = 0; item < 5; ++item) board->queue.put(item);
-  produce(*board, 1, std::chrono::milliseconds(1));
-  EXPECT_EQ(board->longest, 6U);
-  for (int item = 0; item < 6; ++item) board->queue.get();
-  produce(*board, 2, std::chrono::milliseconds(1));
-  EXPECT_EQ(board->queue.size(), 2U);
-  EXPECT_EQ(board->longest, 6U);
+/// Whether each item waited as long as expected, give or take half a unit of 20 ms.
+bool waited(const std::vector<double>& waits, const std::vector<double>& expected) {
+  const auto near = [](double wait, double right) { return wait >= right - 10 && wait <= right + 10; };
+  return std::equal(waits.begin(), waits.end(), expected.begin(), expected.end(), near);
 }
 
-TEST(process_queue_timing, the_queue_grows_with_one_consumer_and_with_two_and_not_with_three) {
+TEST(process_queue_timing, the_waits_grow_with_one_consumer_and_with_two_and_not_with_three) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto result = run("process_queue", {"--unit-ms", "20"});
-    const auto one = row(result, 1), two = row(result, 2), three = row(result, 3);
-    const bool sizes = one[0] == 6 && two[0] == 3 && three[0] == 0;
-    // The last item is put after 9 units, and taken after 27, 13 or 9.
-    const bool waits = one[1] >= 360 && one[1] < 400 && two[1] >= 80 && two[1] < 110 && three[1] < 15;
-    if (sizes && waits) return;
+    if (waited(row(result, 1).waits, {0, 40, 80, 120, 160, 200, 240, 280, 320, 360}) &&
+        waited(row(result, 2).waits, {0, 0, 20, 20, 40, 40, 60, 60, 80, 80}) &&
+        waited(row(result, 3).waits, std::vector<double>(10, 0))) {
+      return;
+    }
     std::puts(result.text().c_str());
   }
   FAIL();

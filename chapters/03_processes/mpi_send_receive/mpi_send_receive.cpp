@@ -1,86 +1,98 @@
 // Send and receive
 //
-// Nine processes, the ranks 0 to 8, run this one program and share no memory. Rank 0 sends an integer to rank 4, and
-// rank 1 sends a text to rank 8. Ranks 2 and 3 both send to rank 4, which takes the messages in the order in which it
-// names their senders. At last rank 0 sends to rank 4 while that one does not receive yet: the program prints which
-// kind of send returns all the same, and which one waits.
+// Two processes, the ranks 0 and 1, run this one program and share no memory. Rank 0 sends and rank 1 receives. When
+// does the sending call return? Rank 1 receives 20 ms late, and the program prints how long rank 0 is in the call, for
+// three kinds of sends and messages of four lengths. Then it shows how one receives a message of unknown length, and
+// which one of two messages a receive takes.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_send_receive/mpi_send_receive.cpp common/cookbook/*.cpp -lfmt -o mpi_send_receive
-// Run:     mpirun -n 9 mpi_send_receive [--number N] [--text TEXT]
+// Run:     mpirun -n 2 mpi_send_receive [--number N] [--text TEXT]
 
-#include <ctime>
+#include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
 
 namespace {
 
-constexpr int tag = 1, late_tag = 2;  // numbers that sender and receiver agree on; they tell kinds of messages apart
+constexpr int tag = 1, start_tag = 2;  // numbers that sender and receiver agree on; they tell kinds of messages apart
+constexpr double delay_ms = 20;
 
-/// All ranks run this function, and the rank decides which part is whose. Returns what this rank has done.
-std::string two_messages(int rank, int number, const std::string& text) {
+/// Rank 0 sends a number. Both ranks run this function, and the rank decides which part is whose. Returns what this
+/// rank has done.
+std::string one_number(int rank, int number) {
   if (rank == 0) {
-    MPI_CHECK(MPI_Send(&number, 1, MPI_INT, 4, tag, MPI_COMM_WORLD));
-    return fmt::format("sent {} to rank 4", number);
+    MPI_CHECK(MPI_Send(&number, 1, MPI_INT, 1, tag, MPI_COMM_WORLD));
+    return fmt::format("sent {} to rank 1", number);
   }
-  if (rank == 4) {
+  if (rank == 1) {
     int received = 0;
     MPI_CHECK(MPI_Recv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     return fmt::format("received {} from rank 0", received);
   }
-  if (rank == 1) {
-    MPI_CHECK(MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, 8, tag, MPI_COMM_WORLD));
-    return fmt::format("sent {} to rank 8", text);
-  }
-  if (rank == 8) {
-    MPI_Status status;
-    int length = 0;
-    MPI_CHECK(MPI_Probe(1, tag, MPI_COMM_WORLD, &status));        // waits for the message, but does not take it,
-    MPI_CHECK(MPI_Get_count(&status, MPI_CHAR, &length));         // so that its length is known
-    std::string received(static_cast<std::size_t>(length), '?');  // before there has to be room for it
-    MPI_CHECK(MPI_Recv(received.data(), length, MPI_CHAR, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    return fmt::format("received {} from rank 1", received);
-  }
   return "";
 }
 
-/// Ranks 2 and 3 send their numbers to rank 4. It waits until the message of rank 2 is there, and then asks for that of
-/// rank 3 first. Returns the two numbers as rank 4 has received them, and nothing on the other ranks.
-std::string by_source(int rank) {
-  if (rank == 2 || rank == 3) MPI_CHECK(MPI_Send(&rank, 1, MPI_INT, 4, tag, MPI_COMM_WORLD));
-  if (rank != 4) return "";
-  int first = 0, second = 0;
-  MPI_CHECK(MPI_Probe(2, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  MPI_CHECK(MPI_Recv(&first, 1, MPI_INT, 3, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  MPI_CHECK(MPI_Recv(&second, 1, MPI_INT, 2, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  return fmt::format("{}, then {}", first, second);
+/// Rank 0 sends by `call`, which is MPI_Send, MPI_Bsend or MPI_Ssend, and rank 1 receives late. Returns how many ms
+/// rank 0 was in the call. Rank 1 adds to `unchanged` whether it has got what the data were before the call.
+double ms_in_call(decltype(MPI_Send)* call, int bytes, int rank, long& unchanged) {
+  std::vector<char> data(bytes, rank == 0 ? 'a' : '?'), lent(bytes + MPI_BSEND_OVERHEAD);
+  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // rank 1 has received the message before this one
+  if (rank == 1) {
+    MPI_CHECK(MPI_Recv(nullptr, 0, MPI_CHAR, 0, start_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (const cookbook::Stopwatch late; late.seconds() * 1e3 < delay_ms;) {
+      int is_there = 0;  // it looks for the message, but does not take it yet
+      MPI_CHECK(MPI_Iprobe(0, tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE));
+    }
+    MPI_CHECK(MPI_Recv(data.data(), bytes, MPI_CHAR, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    unchanged += std::count(data.begin(), data.end(), 'a') == bytes;
+  }
+  if (rank != 0) return 0;
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));  // room for copies; only MPI_Bsend uses it
+  const cookbook::Stopwatch watch;
+  MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 1, start_tag, MPI_COMM_WORLD));  // now the delay begins
+  MPI_CHECK(call(data.data(), bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD));
+  const double ms = watch.seconds() * 1e3;
+  std::fill(data.begin(), data.end(), 'b');  // the call has returned, so the data may be overwritten
+  char* detached = nullptr;
+  int size = 0;
+  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
+  return ms;
 }
 
-/// Rank 0 sends to rank 4, which takes another message first, one that rank 0 sends later. `begin` is MPI_Isend,
-/// MPI_Ibsend or MPI_Issend: it only begins the send, and MPI_Send, MPI_Bsend or MPI_Ssend would return when the send
-/// is complete. Returns what it would do on rank 0, and nothing on the others.
-std::string while_nobody_receives(decltype(MPI_Isend)* begin, int bytes, int rank) {
-  std::vector<char> data(bytes, 'a'), lent(bytes + MPI_BSEND_OVERHEAD);
-  if (rank == 4) {
-    MPI_CHECK(MPI_Recv(nullptr, 0, MPI_CHAR, 0, late_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    MPI_CHECK(MPI_Recv(data.data(), bytes, MPI_CHAR, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+/// Rank 0 sends a text, and rank 1 does not know how long it is. Returns the text that rank 1 has received, and nothing
+/// on the other ranks.
+std::string text_of_any_length(int rank, const std::string& text) {
+  if (rank == 0) MPI_CHECK(MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, 1, tag, MPI_COMM_WORLD));
+  if (rank != 1) return "";
+  MPI_Status status;
+  int length = 0;
+  MPI_CHECK(MPI_Probe(0, tag, MPI_COMM_WORLD, &status));        // waits for the message, but does not take it,
+  MPI_CHECK(MPI_Get_count(&status, MPI_CHAR, &length));         // so that its length is known
+  std::string received(static_cast<std::size_t>(length), '?');  // before there has to be room for it
+  MPI_CHECK(MPI_Recv(received.data(), length, MPI_CHAR, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  return received;
+}
+
+/// Rank 0 sends a message with tag 3, and then one with tag 4; rank 1 asks for tag 4 first. Returns the numbers as rank
+/// 1 has received them, and nothing on the other ranks.
+std::string by_tag(int rank) {
+  const int three = 3, four = 4;
+  if (rank == 0) {
+    MPI_Request sends[2];  // MPI_Send could wait for the receiver of the first message, which wants the second one
+    MPI_CHECK(MPI_Isend(&three, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &sends[0]));
+    MPI_CHECK(MPI_Isend(&four, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, &sends[1]));
+    MPI_CHECK(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
   }
-  if (rank != 0) return "";
-  int complete = 0, size = 0;
-  char* detached = nullptr;
-  MPI_Request send;
-  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));  // room for copies; only MPI_Ibsend uses it
-  MPI_CHECK(begin(data.data(), bytes, MPI_CHAR, 4, tag, MPI_COMM_WORLD, &send));
-  const std::clock_t limit = std::clock() + CLOCKS_PER_SEC / 100;  // 10 ms of this process
-  while (!complete && std::clock() < limit) MPI_CHECK(MPI_Test(&send, &complete, MPI_STATUS_IGNORE));
-  MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 4, late_tag, MPI_COMM_WORLD));
-  MPI_CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE));
-  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
-  return complete ? "returns" : "waits";
+  if (rank != 1) return "";
+  int first = 0, second = 0;
+  MPI_CHECK(MPI_Recv(&first, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  MPI_CHECK(MPI_Recv(&second, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  return fmt::format("{}, then {}", first, second);
 }
 
 }  // namespace
@@ -89,40 +101,40 @@ int main(int argc, char** argv) {
   int number = 10'000'000;
   std::string text = "hello";
   cookbook::Options options("Send messages from one rank to another");
-  options.add("number", number, "what rank 0 sends to rank 4", -1'000'000'000, 1'000'000'000);
-  options.add("text", text, "what rank 1 sends to rank 8");
+  options.add("number", number, "the number that rank 0 sends", -1'000'000'000, 1'000'000'000);
+  options.add("text", text, "the text that rank 0 sends");
   options.parse(argc, argv);
 
-  const mpi::Environment world(9);
+  const mpi::Environment world(2);
   const int rank = world.rank();
-  const std::string done = two_messages(rank, number, text);
+  const std::string done = one_number(rank, number);
   world.print_in_order(done.empty() ? "" : fmt::format("rank {} {}", rank, done));
-  const std::vector<std::string> all_done = world.gather(done), order = world.gather(by_source(rank));
 
-  const auto print_row = [&](auto name, auto with_small, auto with_large) {
-    if (rank == 0) cookbook::println("{:<30}{:<12}{}", name, with_small, with_large);
+  if (rank == 0)
+    cookbook::println("rank 1 is {} ms late:{:>6}{:>13}{:>13}{:>13}", delay_ms, "1 B", "1 KiB", "4 KiB", "1 MiB");
+  long unchanged = 0, too_early = 0;
+  const auto print_row = [&](const char* name, decltype(MPI_Send)* call) {
+    std::string row = fmt::format("in {:<12}", name);
+    for (const int bytes : {1, 1 << 10, 1 << 12, 1 << 20}) {
+      const double ms = ms_in_call(call, bytes, rank, unchanged);
+      row += fmt::format("{:10.1f} ms", ms);
+      if (call == MPI_Ssend && rank == 0) too_early += ms < delay_ms;
+    }
+    if (rank == 0) cookbook::println("{}", row);
   };
-  const auto try_call = [&](std::string_view name, decltype(MPI_Isend)* begin) {
-    const std::string with_small = while_nobody_receives(begin, 1, rank);
-    const std::string with_large = while_nobody_receives(begin, 1 << 20, rank);
-    print_row(name, with_small, with_large);
-    return with_small + ", " + with_large;
-  };
-  print_row("rank 4 does not receive yet:", "1 B", fmt::format("{} B", 1 << 20));
-  try_call("MPI_Send", MPI_Isend);  // MPI leaves it to the library
-  const std::string buffered = try_call("MPI_Bsend", MPI_Ibsend), synchronous = try_call("MPI_Ssend", MPI_Issend);
+  print_row("MPI_Send", MPI_Send);
+  print_row("MPI_Bsend", MPI_Bsend);
+  print_row("MPI_Ssend", MPI_Ssend);
 
-  // MPI_Iprobe looks, without waiting, whether there is a message: here from any source, of any kind. There should not.
-  int waiting = 0;
-  MPI_CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &waiting, MPI_STATUS_IGNORE));
-  const long left_over = mpi::sum_over_ranks(waiting);
+  const std::vector<std::string> texts = world.gather(text_of_any_length(rank, text)),
+                                 order = world.gather(by_tag(rank));
+  unchanged = mpi::sum_over_ranks(unchanged);
   cookbook::Checks checks;
   if (rank == 0) {
-    checks.equal("ranks 4 and 8", all_done[4] + ", " + all_done[8],
-                 fmt::format("received {} from rank 0, received {} from rank 1", number, text));
-    checks.equal("rank 4 asked for the message of rank 3 first, and got", order[4], "3, then 2");
-    checks.equal("MPI_Bsend and MPI_Ssend", buffered + ", " + synchronous, "returns, returns, waits, waits");
-    checks.equal("ranks where a message is left over", left_over, 0);
+    checks.equal("messages that arrived as they were before the call", unchanged, 12);
+    checks.equal("calls of MPI_Ssend that returned before rank 1 received", too_early, 0);
+    checks.equal("a text whose length rank 1 did not know", texts[1], text);
+    checks.equal("rank 1 asked for the message with tag 4 first, and got", order[1], "4, then 3");
   }
   return world.exit_code(checks);
 }

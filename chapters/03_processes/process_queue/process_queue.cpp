@@ -1,8 +1,8 @@
 // Queue between processes
 //
 // How many consumers does a producer need? One process puts ten items into a queue in shared memory, one every 10 ms.
-// To work on an item takes three times as long. One, two and three processes take the items out. The program prints how
-// long the queue grew, how long an item had to wait at most, and when all were done.
+// To work on an item takes 30 ms. One, two and three processes take the items out. The program prints how long each
+// item waited in the queue, and when all were done.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_queue/process_queue.cpp common/cookbook/*.cpp -lfmt -pthread -o process_queue
 // Run:     process_queue [--items N] [--unit-ms N]
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,7 +31,6 @@ constexpr int no_more = -1;  // the sentinel; no item has this value
 /// All of it lies in memory that parent and children share.
 struct Board {
   SharedQueue<int, max_items> queue;
-  std::size_t longest = 0;  // the largest number of items in the queue that the producer has seen
   Clock::time_point put[max_items], taken[max_items];
   std::atomic<int> times_taken[max_items] = {};
 };
@@ -40,8 +40,6 @@ void produce(Board& board, int items, Clock::duration unit) {
   for (int item = 0; item < items; ++item) {
     board.put[item] = Clock::now();
     board.queue.put(item);
-    std::this_thread::sleep_until(start + item * unit + unit / 2);
-    board.longest = std::max(board.longest, board.queue.size());
     std::this_thread::sleep_until(start + (item + 1) * unit);
   }
 }
@@ -70,11 +68,9 @@ long print_row(int consumers, int items, Clock::duration unit) {
   for (const pid_t child : children) cookbook::exit_code_of(child);
 
   const auto ms = [](Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-  Clock::duration longest_wait{};
-  for (int item = 0; item < items; ++item) {
-    longest_wait = std::max(longest_wait, board->taken[item] - board->put[item]);
-  }
-  cookbook::println("{:9}{:16}{:14.1f} ms{:16.1f} ms", consumers, board->longest, ms(longest_wait), ms(done - start));
+  std::string waits;
+  for (int item = 0; item < items; ++item) waits += fmt::format("{:5.0f}", ms(board->taken[item] - board->put[item]));
+  cookbook::println("{:9}  {}{:14.1f} ms", consumers, waits, ms(done - start));
   return std::count(board->times_taken, board->times_taken + items, 1);
 }
 
@@ -87,7 +83,7 @@ int main(int argc, char** argv) {
   options.add("unit-ms", unit_ms, "ms from item to item; a consumer works three times as long on one", 0, 2'000);
   options.parse(argc, argv);
 
-  cookbook::println("consumers   longest queue   longest wait     all done after");
+  cookbook::println("consumers   ms that items 0, 1, 2, ... waited in the queue    all done after");
   std::vector<long> taken_once;
   for (const int consumers : {1, 2, 3}) {
     taken_once.push_back(print_row(consumers, items, std::chrono::milliseconds(unit_ms)));
