@@ -2,7 +2,7 @@
 //
 // A job of independent elements is shared by two devices, such as a GPU and the processor. Each first computes a small
 // part, alone and measured. Then the whole job is done in four ways: by the first device, by the second, by both with
-// one half each, and by both in proportion to the speeds of the trials. The two times of a row show whether one device
+// one half each, and by both in proportion to the speeds of the trials. The two times of a row show whether the first
 // has to wait. A machine with one device divides it into two sub-devices, of which the second is made slow.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices
