@@ -1,7 +1,7 @@
 // Pitfall: a tree without barriers
 //
 // Each of 4 work-groups adds up 256 integers in local memory. No barrier separates the levels of the tree, so a
-// work-item adds what it finds in its neighbour's place, whether the neighbour has been there or not. No call fails.
+// work-item adds what it finds in another one's place, whether that one has been there or not. No call fails.
 // Most of the work-items are made late here. On a GPU the sum would otherwise often be right by luck.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_reduction/opencl_reduction_no_barrier.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction_no_barrier
