@@ -93,19 +93,28 @@ TEST(mpi_halo_exchange, without_an_exchange_the_error_gets_one_cell_further_in_e
         4, "mpi_halo_exchange",
         {"--rows", std::to_string(rows), "--columns", std::to_string(columns), "--steps", std::to_string(steps)});
     std::vector<std::string> expected(rows);
-    std::string titles;
-    for (int step = std::max(0, steps - 2); step <= steps; ++step) {
+    std::string heads, titles;
+    struct Picture {
+      int step;
+      bool exchange;
+    };
+    for (const auto& [step, exchange] : {Picture{steps - 1, false}, Picture{steps, false}, Picture{steps, true}}) {
+      if (step < 0) continue;
       int wrong = 0;
       for (int row = 1; row <= rows; ++row) {
         if (!expected[row - 1].empty()) expected[row - 1] += "   ";
         for (int column = 1; column <= columns; ++column) {
           const int from_line = std::min(row <= 6 ? 7 - row : row - 6, column <= 20 ? 21 - column : column - 20);
-          expected[row - 1] += from_line < step ? '#' : '.';
-          wrong += from_line < step;
+          const bool is_wrong = !exchange && from_line < step;
+          expected[row - 1] += is_wrong ? '#' : '.';
+          wrong += is_wrong;
         }
       }
-      titles += (titles.empty() ? "step " : " +step ") + std::to_string(step) + ": " + std::to_string(wrong) + " wrong";
+      const std::string between = titles.empty() ? "" : " +";
+      heads += between + (exchange ? "with an exchange" : "without an exchange");
+      titles += between + "step " + std::to_string(step) + ": " + std::to_string(wrong) + " wrong";
     }
+    EXPECT_EQ(result.lines_with("^" + heads + "$").size(), 1U) << heads << '\n' << result.text();
     EXPECT_EQ(pictures_of(result), expected) << result.text();
     EXPECT_EQ(result.lines_with("^" + titles + "$").size(), 1U) << titles << '\n' << result.text();
   }
@@ -114,8 +123,9 @@ TEST(mpi_halo_exchange, without_an_exchange_the_error_gets_one_cell_further_in_e
 TEST(mpi_halo_exchange, one_rank_needs_no_exchange) {
   const auto result = run_ranks(1, "mpi_halo_exchange", {"--steps", "20", "--columns", "3"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.lines_with("^step 18: 0 wrong +step 19: 0 wrong +step 20: 0 wrong$").size(), 1U) << result.text();
-  EXPECT_EQ(pictures_of(result), std::vector<std::string>(8, "...                ...                ..."))
+  EXPECT_EQ(result.lines_with("^step 19: 0 wrong +step 20: 0 wrong +step 20: 0 wrong$").size(), 1U) << result.text();
+  EXPECT_EQ(pictures_of(result),
+            std::vector<std::string>(8, "...                        ...                        ..."))
       << result.text();
 }
 

@@ -132,6 +132,20 @@ TEST(celery_pool, a_task_that_no_process_has_read_is_not_lost) {
   EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
 }
 
+TEST(celery_pool, a_task_that_crashes_is_noticed_although_a_program_that_it_has_started_goes_on) {
+  celery::Registry registry;
+  registry.add("crash", [](const auto&) -> celery::json::value {
+    check(std::system("sleep 1000 &"), "system");
+    std::abort();
+  });
+  celery::Pool pool(1, registry);
+  pool.execute(*pool.idle(), {{}, {.name = "crash", .id = "1", .time_limit = 10}});
+  std::vector<celery::Done> done;
+  while (done.empty()) done = pool.wait(-1, 1s);
+  EXPECT_EQ(std::get<celery::Result>(done[0].outcome).traceback,
+            "WorkerLostError: the process that executed the task has ended");
+}
+
 TEST(celery_pool, a_process_that_sends_or_reads_only_a_part_does_not_hold_up_the_worker) {
   celery::Registry registry;
   registry.add("add", {"x", "y"}, celery::add);

@@ -18,15 +18,29 @@ TEST(cuda_many_gpus, every_worker_has_the_sums_for_any_number_of_workers) {
   }
 }
 
-TEST(cuda_many_gpus, along_the_ring_no_worker_receives_twice_its_array) {
+TEST(cuda_many_gpus, along_the_ring_no_worker_receives_or_sends_twice_its_array) {
   for (const int workers : {1, 2, 4, 10}) {
     const auto result = run("cuda_many_gpus", {"--workers", std::to_string(workers), "--count", "100000"});
     if (result.exit_code == 77) GTEST_SKIP() << result.text();
-    const auto received = result.captures("the busiest worker receives +([0-9.]+) arrays");
+    const auto received = result.captures("receives +([0-9.]+) arrays"), sent = result.captures("sends +([0-9.]+) ");
     ASSERT_EQ(received.size(), 2U) << result.text();
-    EXPECT_DOUBLE_EQ(std::stod(received[0]), workers - 1) << result.text();
-    EXPECT_NEAR(std::stod(received[1]), 2.0 * (workers - 1) / workers, 0.006) << result.text();
+    ASSERT_EQ(sent.size(), 2U) << result.text();
+    for (const auto& bytes : {received, sent}) {
+      EXPECT_DOUBLE_EQ(std::stod(bytes[0]), workers - 1) << result.text();
+      EXPECT_NEAR(std::stod(bytes[1]), 2.0 * (workers - 1) / workers, 0.006) << result.text();
+    }
   }
+}
+
+TEST(cuda_many_gpus_timing, with_a_device_for_each_worker_the_ring_is_faster) {
+  const auto found = run("cuda_many_gpus", {"--count", "1"});
+  if (found.exit_code == 77) GTEST_SKIP() << found.text();
+  const std::string devices = found.captures("devices: ([0-9]+)").at(0);
+  if (devices == "1") GTEST_SKIP() << "one device";
+  const auto result = run("cuda_many_gpus", {"--workers", devices});
+  const auto times = result.captures(" ([0-9.]+) ms$");
+  ASSERT_EQ(times.size(), 2U) << result.text();
+  EXPECT_LT(1.2 * std::stod(times[1]), std::stod(times[0])) << result.text();
 }
 
 TEST(cuda_many_gpus, chunks_may_be_empty) {
@@ -41,7 +55,7 @@ TEST(cuda_many_gpus, one_device_is_enough) {
   const auto result = run("cuda_many_gpus", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("4 workers, devices: 1")) << result.text();
+  EXPECT_EQ(result.captures("^4 workers, devices: ([0-9]+),"), std::vector<std::string>{"1"}) << result.text();
 }
 
 TEST(cuda_many_gpus, gives_the_same_result_again_and_again) {

@@ -271,15 +271,16 @@ TEST_F(explore_schedules, the_queue_fails_where_the_notification_goes_to_the_wro
 TEST_F(explore_schedules, the_program_prints_the_schedules_and_what_happens_in_one_that_fails) {
   const auto result = run("explore_schedules", {});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.out,
-            (std::vector<std::string>{
-                "program                     schedules   failing", "update a counter                    6         4",
-                "the same under a mutex              2         0", "queue, notify_one                  30         2",
-                "queue, notify_all                  40         0", "",
-                "The queue with notify_one fails in the schedule BBCCAAAAAABBBBCC:", "B locks, waits", "C locks, waits",
-                "A locks, puts, notifies one, unlocks, locks, waits", "B wakes, takes, notifies one, unlocks",
-                "C wakes, waits", "A never wakes", "ok    both wrong programs fail in some schedule: yes",
-                "ok    failing schedules of the right programs: 0"}));
+  EXPECT_EQ(
+      result.out,
+      (std::vector<std::string>{
+          "program                     schedules   failing", "update a counter                    6         4",
+          "the same under a mutex              2         0", "queue, notify_one                  30         2",
+          "queue, notify_all                  40         0", "",
+          "The queue with notify_one fails in the schedule BBCCAAAAAABBBBCC:", "B locks, finds it empty, waits",
+          "C locks, finds it empty, waits", "A locks, puts, notifies B, unlocks, locks, finds it full, waits",
+          "B wakes, takes, notifies C, unlocks", "C wakes, finds it empty, waits", "A never wakes",
+          "ok    both wrong programs fail in some schedule: yes", "ok    failing schedules of the right programs: 0"}));
 }
 
 TEST_F(explore_schedules, the_program_replays_a_schedule) {

@@ -3,7 +3,7 @@
 // Passes numbers between threads through two queues: one with a lock, and a ring of slots without one, in which a
 // thread takes a ticket and waits only until it is its turn at one slot. Prints what 1000 items take in each, with all
 // threads on one processor and on several, and how often the threads slept. A second processor makes the queue with a
-// lock slower, because the threads now meet at the lock, and the ring faster.
+// lock slower, because the threads now meet at the lock.
 // The ring is in ring_queue.hpp, the queue with a lock in locked_queue.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/ring_queue/ring_queue.cpp common/cookbook/*.cpp -lfmt -pthread -o ring_queue

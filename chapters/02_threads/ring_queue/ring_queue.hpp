@@ -78,14 +78,14 @@ class RingQueue {
     set(slot.turn, filled_for(n));
   }
 
-  /// Returns when the turn is `mine`. Spins for 5 us, since the turn often comes at once, and then sleeps.
+  /// Returns when the turn is `mine`. Spins for 5 us, since the turn often comes at once; then waits.
   static void wait_for(const Turn& turn, std::uint32_t mine) {
     if (turn == mine) return;
     const auto end_of_spinning = Clock::now() + std::chrono::microseconds(5);
     while (Clock::now() < end_of_spinning) {
       if (turn == mine) return;
     }
-    for (std::uint32_t seen = turn; seen != mine; seen = turn) turn.wait(seen);  // sleeps until the turn is not `seen`
+    for (std::uint32_t seen = turn; seen != mine; seen = turn) turn.wait(seen);  // until the turn is not `seen`
   }
 
   static void set(Turn& turn, std::uint32_t next) {

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <stdexcept>
 
-/// Counts permits: acquire() takes one and waits while there is none, release() gives one back.
+/// Counts permits: acquire() takes one and waits while there is none, release() gives one back. The semaphore must
+/// outlive all calls of release(): the permit may have been taken while its release() has not returned yet.
 class Semaphore {
  public:
   /// Throws std::invalid_argument if `permits` is negative.

@@ -76,7 +76,7 @@ std::string columns(const Pieces& pieces, bool numbers, int width) {
   return line;
 }
 
-/// Prints two tables, the lengths and the numbers: what each rank sends, and beside it what it receives.
+/// Prints two tables, the numbers and the lengths: what each rank sends, and beside it what it receives.
 void print_tables(const Pieces& sent, const Pieces& received, const mpi::Environment& world) {
   std::size_t longest = 0;
   for (int i = 0; i < world.size(); ++i) longest = std::max(longest, text(sent.piece(i)).size());
@@ -85,8 +85,10 @@ void print_tables(const Pieces& sent, const Pieces& received, const mpi::Environ
   if (world.rank() == 0) {
     cookbook::println("         {:<{}}receives from rank 0 | 1 | ...", "sends to rank 0 | 1 | ...", half);
   }
-  for (const bool numbers : {false, true}) {
-    if (world.rank() == 0) cookbook::print_line(numbers ? "numbers, by MPI_Alltoallv" : "lengths, by MPI_Alltoall");
+  for (const bool numbers : {true, false}) {
+    if (world.rank() == 0) {
+      cookbook::print_line(numbers ? "numbers, by MPI_Alltoallv" : "lengths, by MPI_Alltoall before that");
+    }
     const std::string line = fmt::format("rank {:<4}{:<{}}{}", world.rank(), columns(sent, numbers, width), half,
                                          columns(received, numbers, width));
     world.print_in_order(line.substr(0, line.find_last_not_of(' ') + 1));

@@ -2,6 +2,7 @@
 /// revoked, and a task that crashes takes no other task along.
 #pragma once
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -199,7 +200,9 @@ class Pool {
     // SIGTERM may be sent to all processes, but only the worker acts on it. (A program that a task starts would inherit
     // SIG_IGN, and could not be ended by SIGTERM.)
     std::signal(SIGTERM, [](int) {});
-    if (socket != 3) dup2(socket, 3);  // the socket becomes descriptor 3, and all above it are closed
+    // The socket becomes descriptor 3, and all above it are closed. Programs that a task starts must not have it, or
+    // the worker would see no end of the data while one of them runs.
+    if (socket != 3) dup3(socket, 3, O_CLOEXEC);
     close_range(4, ~0U, 0);
     while (const std::optional<std::string> text = receive_text(3)) {
       const json::value fields = json::parse(*text);

@@ -1,12 +1,13 @@
 // Clusters
 //
 // Each row of a matrix is scaled so that the mean of its squares becomes 1. A row is too long for the shared memory of
-// one block, so a block on its own has to load it twice: for the sum of its squares, and to scale it. A cluster is a
-// group of blocks that run at the same time and can read and write each other's shared memory. Together its blocks have
-// room for the row, and load it once. The program shows the time of both, beside a copy.
+// one block, so a block on its own has to load it twice, or what it cannot keep of it: for the sum of its squares, and
+// to scale it. A cluster is a group of blocks that run at the same time and can read and write each other's shared
+// memory. Together its blocks have room for the row, and load it once. The program shows what each way moves, how long
+// that would take at the rate of a copy, and how long it takes.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=compute_90 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_clusters/cuda_clusters.cu common/cookbook/*.cpp -lfmt -o cuda_clusters
-// Run:     cuda_clusters [--rows N] [--columns N]
+// Run:     cuda_clusters [--blocks N] [--rows N] [--columns N]
 
 #include <cooperative_groups.h>
 
@@ -84,7 +85,7 @@ __global__ void by_blocks_that_keep(const float4* in, float4* out, int columns, 
 }
 
 /// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
-__global__ void by_clusters(const float4* in, float4* out, int columns, int) {
+__global__ void by_clusters(const float4* in, float4* out, int columns) {
   extern __shared__ float4 part[];
   __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
   __shared__ float squares;
@@ -114,46 +115,6 @@ __global__ void by_clusters(const float4* in, float4* out, int columns, int) {
   for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(part[i], factor);
 }
 
-/// As many clusters as run at once, each for several rows. While it works on one row, the copy of the next is under
-/// way.
-__global__ void by_clusters_ahead(const float4* in, float4* out, int columns, int rows) {
-  extern __shared__ float4 parts[];  // two
-  __shared__ alignas(Barrier) char memory_of_barriers[2 * sizeof(Barrier)];
-  __shared__ float squares[2];
-  Barrier* const loaded = reinterpret_cast<Barrier*>(memory_of_barriers);
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = cluster.num_blocks(), count = columns / 4 / blocks, clusters = gridDim.x / blocks;
-  const auto first_of = [&](int row) { return (std::size_t(row) * blocks + cluster.block_rank()) * count; };
-  const auto load = [&](int row, int which) {
-    cuda::memcpy_async(cg::this_thread_block(), parts + which * count, in + first_of(row),
-                       cuda::aligned_size_t<16>(count * sizeof(float4)), loaded[which]);
-  };
-
-  if (threadIdx.x < 2) {
-    init(loaded + threadIdx.x, threads);
-    ptx::fence_proxy_async(ptx::space_shared);
-  }
-  __syncthreads();
-  int which = 0;
-  load(blockIdx.x / blocks, which);
-  for (int row = blockIdx.x / blocks; row < rows; row += clusters, which = 1 - which) {
-    if (row + clusters < rows) load(row + clusters, 1 - which);
-    loaded[which].arrive_and_wait();
-    const float4* const part = parts + which * count;
-    float mine = 0;
-    for (int i = threadIdx.x; i < count; i += threads) mine += squares_of(part[i]);
-    mine = grid_sum::block_sum(mine);
-    if (threadIdx.x == 0) squares[which] = mine;
-    cluster.sync();
-    float all = 0;
-    for (int block = 0; block < blocks; ++block) all += *cluster.map_shared_rank(&squares[which], block);
-    const float factor = factor_for(all, columns);
-    for (int i = threadIdx.x; i < count; i += threads) out[first_of(row) + i] = scaled(part[i], factor);
-    __syncthreads();  // from now on the part may be overwritten
-  }
-  cluster.sync();
-}
-
 /// For comparison: four numbers per access, four accesses per thread.
 __global__ void copy(const float4* in, float4* out, std::size_t fours) {
   const std::size_t first = std::size_t(blockIdx.x) * 4 * threads + threadIdx.x;
@@ -170,29 +131,27 @@ __global__ void count_different(const float* a, const float* b, std::size_t coun
   }
 }
 
-using Kernel = void (*)(const float4* in, float4* out, int columns, int rows);
-
-/// A launch with clusters of so many blocks, whose shared memory has room for so many parts of a row.
+/// Launches by_clusters with clusters of so many blocks, each of which keeps an equal part of a row.
 class ClusterLaunch {
  public:
-  ClusterLaunch(Kernel kernel, int columns, int blocks, int parts) : kernel_(kernel) {
+  ClusterLaunch(int columns, int blocks) {
     shape_.id = cudaLaunchAttributeClusterDimension;
     shape_.val.clusterDim = {unsigned(blocks), 1, 1};
     config_.gridDim = dim3(blocks);
     config_.blockDim = dim3(threads);
-    config_.dynamicSmemBytes = parts * columns / blocks * sizeof(float);
+    config_.dynamicSmemBytes = columns / blocks * sizeof(float);
     config_.attrs = &shape_;
     config_.numAttrs = 1;
     CUDA_CHECK(
-        cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, int(config_.dynamicSmemBytes)));
-    CUDA_CHECK(cudaFuncSetAttribute(kernel_, cudaFuncAttributeNonPortableClusterSizeAllowed, blocks > 8));
+        cudaFuncSetAttribute(by_clusters, cudaFuncAttributeMaxDynamicSharedMemorySize, int(config_.dynamicSmemBytes)));
+    CUDA_CHECK(cudaFuncSetAttribute(by_clusters, cudaFuncAttributeNonPortableClusterSizeAllowed, blocks > 8));
   }
   ClusterLaunch(const ClusterLaunch&) = delete;
 
   /// How many of the clusters have room on the device at the same time; 0 where it has none of this size.
   int at_once() const {
     int clusters = 0;
-    const cudaError_t result = cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config_);
+    const cudaError_t result = cudaOccupancyMaxActiveClusters(&clusters, by_clusters, &config_);
     if (result == cudaErrorInvalidClusterSize) {
       cudaGetLastError();  // so that no later check finds this error
       return 0;
@@ -200,13 +159,12 @@ class ClusterLaunch {
     CUDA_CHECK(result);
     return clusters;
   }
-  void start(int clusters, const float4* in, float4* out, int columns, int rows) {
-    config_.gridDim = dim3(clusters * shape_.val.clusterDim.x);
-    CUDA_CHECK(cudaLaunchKernelEx(&config_, kernel_, in, out, columns, rows));
+  void start(int rows, const float4* in, float4* out, int columns) {
+    config_.gridDim = dim3(rows * shape_.val.clusterDim.x);  // blocks
+    CUDA_CHECK(cudaLaunchKernelEx(&config_, by_clusters, in, out, columns));
   }
 
  private:
-  Kernel kernel_;
   cudaLaunchAttribute shape_ = {};
   cudaLaunchConfig_t config_ = {};
 };
@@ -232,10 +190,11 @@ std::vector<float> on_host(const std::vector<float>& in, int columns) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int rows = 1024, columns = 131'072;
+  int blocks = 8, rows = 1024, columns = 131'072;
   cookbook::Options options("Let blocks of a GPU share their shared memory");
+  options.add("blocks", blocks, "blocks of a cluster", 1, 16);
   options.add("rows", rows, "rows of the matrix", 1, 16'384);
-  options.add("columns", columns, "numbers per row; rounded up to a multiple of 64", 64, 131'072);
+  options.add("columns", columns, "numbers per row; rounded up to a multiple of four times the blocks", 64, 131'072);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   int device = 0, major = 0;
@@ -245,11 +204,20 @@ int main(int argc, char** argv) {
     cookbook::print_error("skipped, clusters need a device of compute capability 9.0 or newer");
     return gpu::skipped;
   }
-  columns = (columns + 63) / 64 * 64;
+  columns = (columns + 4 * blocks - 1) / (4 * blocks) * 4 * blocks;  // so that equal parts begin at a multiple of 16 B
   int shared = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (shared < columns + 1024) {  // bytes: a quarter of a row, and what the barriers and the sums take
-    cookbook::print_error("skipped, four blocks of this device have no room for a row: try fewer --columns");
+  const int most = shared - 1024;  // bytes that a block can keep beside its barrier and sums
+  const int part = columns / blocks * int(sizeof(float));
+  if (part > most) {
+    cookbook::print_error(
+        fmt::format("--blocks {}: each would have to keep {} bytes, and has room for {}", blocks, part, most));
+    return 2;
+  }
+  ClusterLaunch launch(columns, blocks);
+  const int clusters = launch.at_once();
+  if (clusters == 0) {
+    cookbook::print_error(fmt::format("skipped, this device has no room for a cluster of {} blocks", blocks));
     return gpu::skipped;
   }
 
@@ -260,7 +228,9 @@ int main(int argc, char** argv) {
   const auto* from = reinterpret_cast<const float4*>(in.data());
   auto* to = reinterpret_cast<float4*>(out.data());
   int wrong = 0;
-  const auto run = [&](const std::string& what, const gpu::DeviceArray<float>& result, auto start) {
+  double copy_rate = 0;  // bytes per second
+  cookbook::println("{:<44}{:>8} {:>15} {:>12}", "", "moves", "at copy's rate", "takes");
+  const auto run = [&](const std::string& what, double bytes, const gpu::DeviceArray<float>& result, auto start) {
     out.poison();
     const double seconds = fastest_alone([&] {
       start();
@@ -270,32 +240,25 @@ int main(int argc, char** argv) {
     count_different<<<1024, 256>>>(out.data(), result.data(), out.size(), different.data());
     CUDA_CHECK(cudaGetLastError());
     wrong += different.to_host()[0] != 0;
-    cookbook::println("{:<50}{:7.3f} ms", what, seconds * 1e3);
+    if (copy_rate == 0) copy_rate = bytes / seconds;
+    cookbook::println("{:<44}{:5.2f} GB {:12.3f} ms {:9.3f} ms", what, bytes / 1e9, bytes / copy_rate * 1e3,
+                      seconds * 1e3);
   };
 
   const std::size_t fours = numbers.size() / 4;
-  run("copy, for comparison", in,
+  const double once = double(numbers.size()) * sizeof(float);  // bytes to load the matrix, or to store it
+  run("a copy: loads and stores once", 2 * once, in,
       [&] { copy<<<(fours + 4 * threads - 1) / (4 * threads), threads>>>(from, to, fours); });
-  run("one block per row, which loads it twice", expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
-  const int kept = std::min(columns / 4, (shared - 1024) / int(sizeof(float4)));
+  run("a block per row, loads it twice", 3 * once, expected, [&] { by_blocks<<<rows, threads>>>(from, to, columns); });
+  const int kept = std::min(columns / 4, most / int(sizeof(float4)));
   const int bytes_kept = kept * int(sizeof(float4));
   CUDA_CHECK(cudaFuncSetAttribute(by_blocks_that_keep, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_kept));
-  run("one block per row, which keeps what it can", expected,
+  run(fmt::format("a block per row, keeps {:.0f} % of it", 400.0 * kept / columns),
+      3 * once - double(rows) * bytes_kept, expected,
       [&] { by_blocks_that_keep<<<rows, threads, bytes_kept>>>(from, to, columns, kept); });
-  for (const int blocks : {4, 8, 16}) {
-    ClusterLaunch launch(by_clusters, columns, blocks, 1);
-    const int clusters = launch.at_once();
-    if (clusters == 0) continue;  // a small device, or a part of one
-    run(fmt::format("clusters of {} blocks, {} at once", blocks, clusters), expected,
-        [&] { launch.start(rows, from, to, columns, rows); });
-  }
-  for (const int blocks : {8, 16}) {
-    ClusterLaunch launch(by_clusters_ahead, columns, blocks, 2);
-    const int clusters = std::min(rows, launch.at_once());
-    if (clusters == 0) continue;
-    run(fmt::format("clusters of {} blocks, {} at once, loading ahead", blocks, clusters), expected,
-        [&] { launch.start(clusters, from, to, columns, rows); });
-  }
+  run(fmt::format("a cluster of {} blocks per row, keeps it all", blocks), 2 * once, expected,
+      [&] { launch.start(rows, from, to, columns); });
+  cookbook::println("the device has room for {} such clusters at once", clusters);
 
   cookbook::Checks checks;
   checks.equal("ways with another number than the processor's", wrong, 0);

@@ -3,7 +3,7 @@
 // Counts how often each of the 256 values of a byte occurs. Many threads may meet the same value at the same time, so
 // they count by atomic additions. The program compares where the counters are: in the device's memory, one set for all
 // threads; in shared memory, one set per block; there again, 32 sets per block. Each way counts random bytes, and bytes
-// that are all equal.
+// that are all equal. For shared memory the program also works out how many turns an addition of 32 threads takes.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_histogram/cuda_histogram.cu common/cookbook/*.cpp -lfmt -o cuda_histogram
 // Run:     cuda_histogram [--count N]
@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cub/device/device_histogram.cuh>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -24,21 +26,41 @@ __global__ void fill(Sample* samples, std::size_t count, bool random) {
   if (i < count) samples[i] = random ? static_cast<Sample>((gpu::random_number(1, i) + 1) * 128) : 77;
 }
 
-/// Samples on the device, and how often each value occurs, counted by the processor.
+/// Samples on the device and on the host, and how often each value occurs, counted by the processor.
 struct Data {
   Data(std::size_t count, bool random) : samples(count), expected(bins) {
     fill<<<static_cast<unsigned>((count + 255) / 256), 256>>>(samples.data(), count, random);
     CUDA_CHECK(cudaGetLastError());
-    for (const Sample sample : samples.to_host()) ++expected[sample];
+    on_host = samples.to_host();
+    for (const Sample sample : on_host) ++expected[sample];
   }
 
   gpu::DeviceArray<Sample> samples;
+  std::vector<Sample> on_host;
   std::vector<unsigned> expected;
 };
 
-/// The fastest of three runs in seconds, or -1 if a count is wrong. The counts are 0 when `work` starts.
+/// How many turns the 32 banks of shared memory need for one addition by a warp, on average over the first additions
+/// of count_in_shared<copies>. The counters in a bank take one turn each, however many threads add to the same one.
+double turns(const std::vector<Sample>& samples, int copies) {
+  constexpr std::size_t per_thread = 16;  // samples of a load
+  const std::size_t warps = std::min<std::size_t>(samples.size() / (32 * per_thread), 2'000);
+  std::size_t all = 0;
+  for (std::size_t addition = 0; addition < warps * per_thread; ++addition) {
+    const Sample* first = &samples[addition / per_thread * 32 * per_thread + addition % per_thread];
+    std::array<std::set<int>, 32> banks;
+    for (int thread = 0; thread < 32; ++thread) {
+      const int counter = first[thread * per_thread] * copies + thread % copies;
+      banks[counter % 32].insert(counter);
+    }
+    all += std::ranges::max(banks, {}, &std::set<int>::size).size();
+  }
+  return static_cast<double>(all) / static_cast<double>(warps * per_thread);
+}
+
+/// The fastest of three runs in seconds, or -1 if a count is not as expected. The counts are 0 when `work` starts.
 template <typename Work>
-double best_of_three(const Data& data, Work work) {
+double best_of_three(const Data& data, const std::vector<unsigned>& expected, Work work) {
   gpu::DeviceArray<unsigned> counts(bins);
   gpu::EventTimer timer;
   double seconds = 1e9;
@@ -47,7 +69,7 @@ double best_of_three(const Data& data, Work work) {
     timer.start();
     work(data.samples, counts.data());
     seconds = std::min(seconds, timer.stop());
-    if (counts.to_host() != data.expected) return -1;
+    if (counts.to_host() != expected) return -1;
   }
   return seconds;
 }
@@ -63,13 +85,16 @@ int main(int argc, char** argv) {
 
   const Data uniform(count, true), equal(count, false);
   int wrong = 0;
-  const auto rate = [&](double seconds) {
-    return seconds < 0 ? "wrong" : fmt::format("{:.1f} GB/s", count / seconds * 1e-9);
-  };
-  const auto show = [&](const char* what, const auto& work) {
-    const double seconds[] = {best_of_three(uniform, work), best_of_three(equal, work)};
-    wrong += (seconds[0] < 0) + (seconds[1] < 0);
-    cookbook::println("{:<30}{:>13}{:>16}", what, rate(seconds[0]), rate(seconds[1]));
+  /// One row; `copies` is the number of sets in shared memory, or 0 if there are none.
+  const auto show = [&](const char* what, const auto& work, int copies = 0, bool counts = true) {
+    std::string row = fmt::format("{:<28}", what);
+    for (const Data* data : {&uniform, &equal}) {
+      const double seconds = best_of_three(*data, counts ? data->expected : std::vector<unsigned>(bins), work);
+      row += copies > 0 && count >= 512 ? fmt::format("{:8.2f}", turns(data->on_host, copies)) : std::string(8, ' ');
+      row += fmt::format("{:>15}", seconds < 0 ? "wrong" : fmt::format("{:.1f} GB/s", count / seconds * 1e-9));
+      wrong += seconds < 0;
+    }
+    cookbook::println("{}", row);
   };
   const auto by = [](auto kernel) {  // as many blocks as the device runs at once
     return [kernel, blocks = gpu::resident_blocks(kernel, threads)](const auto& samples, unsigned* counts) {
@@ -78,10 +103,12 @@ int main(int argc, char** argv) {
     };
   };
 
-  cookbook::println("{:<30}{:>13}{:>16}", "counters", "random", "all equal");
+  cookbook::println("{:<28}{:>23}{:>23}", "", "random bytes", "all bytes equal");
+  cookbook::println("{:<28}{:>8}{:>15}{:>8}{:>15}", "counters", "turns", "rate", "turns", "rate");
   show("in the device's memory", by(count_in_global));
-  show("in shared memory", by(count_in_shared<1>));
-  show("in shared memory, 32 sets", by(count_in_shared<32>));
+  show("in shared memory", by(count_in_shared<1>), 1);
+  show("in shared memory, 32 sets", by(count_in_shared<32>), 32);
+  show("none, only reading", by(only_read), 0, false);
 
   std::size_t scratch_bytes = 0;
   CUDA_CHECK(cub::DeviceHistogram::HistogramEven(nullptr, scratch_bytes, uniform.samples.data(),

@@ -1,9 +1,10 @@
 // Sum over several GPUs
 //
 // Each worker has an array on a GPU, and at the end all of them have the sum of all arrays (an all-reduce), as it is
-// needed after each step of a simulation or of a training on several GPUs. The naive form sends all arrays to worker 0
-// and the sum back; in the other one the workers form a ring, and each gets one part after the other from its left
-// neighbour. The program shows how much the busiest worker receives in each. Several workers can share a device.
+// needed after each step of the training of a neural network on several GPUs. The naive form sends all arrays to worker
+// 0 and the sum back; in the other one the workers form a ring, and each gets one part after the other from its left
+// neighbour. The program shows how much the busiest worker receives and sends in each. Several workers can share a
+// device, but then their copies share its memory, too.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus
 // Run:     cuda_many_gpus [--workers N] [--count N]
@@ -48,7 +49,7 @@ float sum_on_host(int workers, int begin, std::size_t index) {
 
 int main(int argc, char** argv) {
   int worker_count = 4;
-  std::size_t count = 1'000'000;
+  std::size_t count = 1 << 25;
   cookbook::Options options("Sum arrays over several GPUs along a ring");
   options.add("workers", worker_count, "arrays to sum; they are dealt out among the devices", 1, 64);
   options.add("count", count, "numbers in each array", 1, 100'000'000);
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaGetDeviceCount(&devices));
   enable_peer_access(devices);
   Workers workers = make_workers(worker_count, devices, count);
-  cookbook::println("{} workers, devices: {}", worker_count, devices);
+  cookbook::println("{} workers, devices: {}, arrays of {:.0f} MB", worker_count, devices,
+                    static_cast<double>(count * sizeof(float)) / 1e6);
 
   // The naive form adds the arrays in the order of the workers. Along the ring, chunk c begins with worker c.
   std::vector<float> in_order(count), along_ring(count);
@@ -71,12 +73,12 @@ int main(int argc, char** argv) {
   }
 
   int right = 0;
-  const auto run = [&](const char* name, auto all_reduce, const std::vector<float>& expected) {
+  const auto run = [&](const char* who, const char* when, auto all_reduce, const std::vector<float>& expected) {
     double seconds = 1e9;
     for (int round = 0; round < 5; ++round) {
       for (int i = 0; i < worker_count; ++i) {
         use_device(workers[i].device);
-        workers[i].bytes_received = 0;
+        workers[i].bytes_received = workers[i].bytes_sent = 0;
         workers[i].received.poison();
         gpu::fill_random(workers[i].data, i);
         CUDA_CHECK(cudaDeviceSynchronize());
@@ -86,16 +88,18 @@ int main(int argc, char** argv) {
       synchronize(workers);
       seconds = std::min(seconds, watch.seconds());
     }
-    std::size_t most = 0;
+    std::size_t received = 0, sent = 0;
     for (const Worker& worker : workers) {
-      most = std::max(most, worker.bytes_received);
+      received = std::max(received, worker.bytes_received);
+      sent = std::max(sent, worker.bytes_sent);
       right += worker.data.to_host() == expected;
     }
-    cookbook::println("{:<20} the busiest worker receives {:5.2f} arrays {:8.0f} us", name,
-                      static_cast<double>(most) / (count * sizeof(float)), seconds * 1e6);
+    const double one = static_cast<double>(count * sizeof(float));
+    cookbook::println("{} receives {:5.2f} arrays, {:>9} sends {:5.2f} {:8.2f} ms", who,
+                      static_cast<double>(received) / one, when, static_cast<double>(sent) / one, seconds * 1e3);
   };
-  run("by way of worker 0:", all_reduce_by_the_first, in_order);
-  run("along the ring:", ring_all_reduce, along_ring);
+  run("by way of worker 0, which", "then", all_reduce_by_the_first, in_order);
+  run("along a ring; each worker", "meanwhile", ring_all_reduce, along_ring);
 
   cookbook::Checks checks;
   checks.equal("workers with the right sums, both ways counted", right, 2 * worker_count);

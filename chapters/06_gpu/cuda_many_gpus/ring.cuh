@@ -30,8 +30,8 @@ struct Worker {
   const int device;
   gpu::DeviceArray<float> data, received;  ///< `received` is room for what the neighbour sends
   cudaStream_t stream = nullptr;
-  cudaEvent_t step_done[2] = {};   ///< of the even and of the odd steps
-  std::size_t bytes_received = 0;  ///< by all copies that were queued for it
+  cudaEvent_t step_done[2] = {};                   ///< of the even and of the odd steps
+  std::size_t bytes_received = 0, bytes_sent = 0;  ///< by all copies that were queued
 };
 
 using Workers = std::deque<Worker>;  // a Worker cannot be moved, and a deque does not move its elements
@@ -61,10 +61,11 @@ inline void synchronize(const Workers& workers) {
 }
 
 /// Queues a copy of numbers `first` to `first + count - 1` of another worker's data.
-inline void receive(Worker& worker, float* target, const Worker& from, std::size_t first, std::size_t count) {
+inline void receive(Worker& worker, float* target, Worker& from, std::size_t first, std::size_t count) {
   CUDA_CHECK(
       cudaMemcpyAsync(target, from.data.data() + first, count * sizeof(float), cudaMemcpyDefault, worker.stream));
   worker.bytes_received += count * sizeof(float);
+  from.bytes_sent += count * sizeof(float);
 }
 
 __global__ void add(float* sum, const float* other, std::size_t count) {

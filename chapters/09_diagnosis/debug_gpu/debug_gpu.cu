@@ -1,12 +1,11 @@
-// Finding a kernel's fault: which thread of which block wrote there
+// Finding a kernel's fault: which tool sees it, and what it says
 //
-// Each of three kernels has a fault, and no call of CUDA returns an error. The program runs each of them alone, and
-// then under three tools of NVIDIA's compute-sanitizer, one of them with and without padding between the arrays. It
-// prints what each of them has noticed, and the finding of the tool that is made for the fault: it names the lines, and
-// mostly the thread and the block.
+// Each of three kernels has a fault, but no call of CUDA returns an error, and all results are right. The program runs
+// each of them without a tool, and then under three tools of NVIDIA's compute-sanitizer. It prints which of them has
+// found something, and the finding: it names the lines, and mostly the thread and the block.
 //
 // Compile: nvcc -std=c++20 -O3 -lineinfo -arch=native -Icommon chapters/09_diagnosis/debug_gpu/debug_gpu.cu common/cookbook/*.cpp -lfmt -o debug_gpu
-// Run:     debug_gpu [--fault WORD] [--limit-ms N]
+// Run:     debug_gpu [--fault WORD] [--numbers N] [--limit-ms N]
 
 #include <algorithm>
 #include <chrono>
@@ -25,16 +24,16 @@
 #include "cookbook/process.hpp"
 #include "sanitizer_report.hpp"
 
-constexpr int threads = 256, count = 1024;
+constexpr int threads = 256;  // of a block
 
 /// Squares of the numbers from 0 to count - 1, one thread per number.
-__global__ void set_squares(int* squares) {
+__global__ void set_squares(int* squares, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i <= count) squares[i] = i * i;  // the fault: <= in place of <
 }
 
 /// How far numbers[x], numbers[x + 256], ... lie above the first number of their tile of 256, added up per thread x.
-__global__ void sum_above_first(const int* numbers, int* sums) {
+__global__ void sum_above_first(const int* numbers, int count, int* sums) {
   __shared__ int first;
   int sum = 0;
   for (int i = threadIdx.x; i < count; i += threads) {
@@ -46,11 +45,11 @@ __global__ void sum_above_first(const int* numbers, int* sums) {
   sums[threadIdx.x] = sum;
 }
 
-/// The same for any number of numbers.
-__global__ void sum_any_above_first(const int* numbers, int size, int* sums) {
+/// The same for a count that need not be a multiple of 256.
+__global__ void sum_any_above_first(const int* numbers, int count, int* sums) {
   __shared__ int first;
   int sum = 0;
-  for (int i = threadIdx.x; i < size; i += threads) {
+  for (int i = threadIdx.x; i < count; i += threads) {
     if (threadIdx.x == 0) first = numbers[i];
     __syncthreads();
     sum += numbers[i] - first;
@@ -72,43 +71,33 @@ long differences(const std::vector<int>& a, const std::vector<int>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0L, std::plus(), std::not_equal_to());
 }
 
-/// Runs one of the kernels in this process. Returns how many numbers are wrong then, of its own and of others.
-long wrong_after(const std::string& fault) {
+/// Runs one of the kernels in this process, for so many numbers. Returns how many are wrong then, of its own results
+/// and of another array.
+long wrong_after(const std::string& fault, int count) {
   std::vector<int> numbers(count);
   for (int i = 0; i < count; ++i) numbers[i] = i * 7 % 1000;
   if (fault == "store") {
     std::vector<int> right(count);
     for (int i = 0; i < count; ++i) right[i] = i * i;
     gpu::DeviceArray<int> squares(count), others(numbers);
-    set_squares<<<count / threads + 1, threads>>>(squares.data());
+    set_squares<<<count / threads + 1, threads>>>(squares.data(), count);
     CUDA_CHECK(cudaGetLastError());
     return differences(squares.to_host(), right) + differences(others.to_host(), numbers);
   }
-  if (fault == "barrier") numbers.resize(count - 32);  // the last tile has 224 numbers
   const gpu::DeviceArray<int> in(numbers);
   gpu::DeviceArray<int> sums(threads);
-  if (fault == "race") {
-    sum_above_first<<<1, threads>>>(in.data(), sums.data());
-  } else {
-    sum_any_above_first<<<1, threads>>>(in.data(), static_cast<int>(numbers.size()), sums.data());
-  }
+  const auto kernel = fault == "race" ? sum_above_first : sum_any_above_first;
+  kernel<<<1, threads>>>(in.data(), count, sums.data());
   CUDA_CHECK(cudaGetLastError());
   return differences(sums.to_host(), sums_above_first(numbers));
 }
 
-/// A tool of compute-sanitizer, in the words of its command line. With --padding 32 it puts 32 bytes between two
-/// allocations.
-using Words = std::vector<std::string>;
-const Words memcheck = {"memcheck"}, padded = {"memcheck", "--padding", "32"}, racecheck = {"racecheck"},
-            synccheck = {"synccheck"};
-
-/// Starts this program once more with one fault, under one of the tools, or alone if there are no words.
-std::unique_ptr<cookbook::ChildProgram> start(const std::string& fault, const Words& tool) {
-  Words words;
-  if (!tool.empty()) words = {"compute-sanitizer", "--error-exitcode", "9", "--print-limit", "5", "--tool"};
-  words.insert(words.end(), tool.begin(), tool.end());
-  for (const std::string& word : {cookbook::beside_this_program("debug_gpu"), std::string("--fault"), fault}) {
-    words.push_back(word);
+/// Starts this program once more with one fault, under one of compute-sanitizer's tools, or without one if it is "".
+std::unique_ptr<cookbook::ChildProgram> start(const std::string& fault, const std::string& tool) {
+  std::vector<std::string> words = {cookbook::beside_this_program("debug_gpu"), "--fault", fault};
+  if (!tool.empty()) {
+    const std::string before[] = {"compute-sanitizer", "--error-exitcode", "9", "--print-limit", "5", "--tool", tool};
+    words.insert(words.begin(), std::begin(before), std::end(before));
   }
   return std::make_unique<cookbook::ChildProgram>(words, cookbook::ChildProcess::Output::piped_with_errors);
 }
@@ -139,34 +128,36 @@ Outcome outcome_of(cookbook::ChildProgram& child, std::chrono::steady_clock::tim
 
 int main(int argc, char** argv) {
   std::string only = "all";
-  int limit_ms = 10'000;
+  int numbers = 0, limit_ms = 10'000;
   cookbook::Options options("Which thread of which block wrote there?");
   options.add_choice("fault", only, "the kernel to run, without any tool", {"all", "store", "race", "barrier"});
+  options.add("numbers", numbers, "how many it works on; 0: as many as its fault needs", 0, 10'000);
   options.add("limit-ms", limit_ms, "time after which a process counts as one that hangs", 1'000, 60'000);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
-  if (only != "all") {
-    cookbook::println("wrong numbers: {}", wrong_after(only));
+  const struct {
+    std::string name, meaning, made_for_it;
+    int numbers;  // the last tile of 992 has 224 of them
+  } faults[] = {{"store", "a store behind the end of an array", "memcheck", 1000},
+                {"race", "no barrier before the next store", "racecheck", 1024},
+                {"barrier", "a barrier that some threads leave out", "synccheck", 992}};
+  for (const auto& fault : faults) {
+    if (fault.name != only) continue;
+    cookbook::println("wrong numbers: {}", wrong_after(only, numbers == 0 ? fault.numbers : numbers));
     return 0;
   }
+
   const char* path = std::getenv("PATH");
   setenv("PATH", (std::string(path != nullptr ? path : "") + ":/usr/local/cuda/bin").c_str(), 1);
-
-  const struct {
-    std::string name, meaning;
-    Words made_for_it;
-  } faults[] = {{"store", "a store behind the end of an array", padded},
-                {"race", "no barrier before the next store", racecheck},
-                {"barrier", "a barrier that some threads leave out", synccheck}};
   std::vector<std::string> findings;
-  int found_by_its_tool = 0;
-  constexpr auto line = "{:<39}{:<19}{:<11}{:<15}{:<12}{}";
-  cookbook::println(line, "fault", "without a tool", "memcheck", "with padding", "racecheck", "synccheck");
+  int found_by_its_tool = 0, found_by_others = 0;
+  constexpr auto line = "{:<39}{:<19}{:<11}{:<12}{}";
+  cookbook::println(line, "fault", "without a tool", "memcheck", "racecheck", "synccheck");
   for (const auto& fault : faults) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
-    const auto alone = start(fault.name, {});
-    std::vector<std::pair<Words, std::unique_ptr<cookbook::ChildProgram>>> started;  // each takes some seconds: at once
-    for (const Words& tool : {memcheck, padded, racecheck, synccheck}) {
+    const auto alone = start(fault.name, "");
+    std::vector<std::pair<std::string, std::unique_ptr<cookbook::ChildProgram>>> started;  // all work at the same time
+    for (const std::string tool : {"memcheck", "racecheck", "synccheck"}) {
       started.emplace_back(tool, start(fault.name, tool));
     }
     const Outcome by_itself = outcome_of(*alone, deadline);
@@ -175,18 +166,18 @@ int main(int argc, char** argv) {
       const Outcome outcome = outcome_of(*child, deadline);
       const std::vector<std::string> finding = debug_gpu::first_finding(outcome.printed);
       found.push_back(!finding.empty() ? "found" : outcome.hangs ? "hangs" : "-");
-      if (tool != fault.made_for_it) continue;
       if (finding.empty()) continue;
-      ++found_by_its_tool;
-      findings.push_back(fmt::format("{}:", fmt::join(tool, " ")));
+      ++(tool == fault.made_for_it ? found_by_its_tool : found_by_others);
+      findings.push_back(tool + ":");
       findings.insert(findings.end(), finding.begin(), finding.end());
     }
     cookbook::println(line, fault.meaning, by_itself.hangs ? "hangs" : first_line(by_itself.printed), found[0],
-                      found[1], found[2], found[3]);
+                      found[1], found[2]);
   }
   for (const std::string& text : findings) cookbook::println("{}", text);
 
   cookbook::Checks checks;
   checks.equal("faults that the tool made for them has found", found_by_its_tool, 3);
+  checks.equal("faults that another tool has found", found_by_others, 0);
   return checks.exit_code();
 }

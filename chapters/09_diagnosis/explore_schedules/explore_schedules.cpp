@@ -1,9 +1,8 @@
 // Explore schedules
 //
 // Runs two small programs, a counter and a queue, in every order that the steps of their threads can have, and prints
-// how many orders there are and in how many of them the program fails. Such an order is called a schedule. The queue
-// with notify_one() fails in 2 of 30; the program shows what the threads do in one of these. With the options it
-// replays a schedule, a letter per step.
+// how many orders there are and in how many of them the program fails. Such an order is called a schedule. Then it
+// shows what the threads do in one that fails. With the options it replays a schedule, a letter per step.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/explore_schedules/explore_schedules.cpp common/cookbook/*.cpp -lfmt -lboost_context -pthread -o explore_schedules
 // Run:     explore_schedules [--program NAME --schedule LETTERS]

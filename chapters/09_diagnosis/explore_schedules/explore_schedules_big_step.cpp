@@ -1,8 +1,8 @@
 // Pitfall: two steps are explored as one
 //
-// Two threads add 1 to a counter with a load and a store. Two latches force an order in which one update is lost: it
-// happens in every run. The model of the same threads has one step for the load and the store together, so no schedule
-// of the model has anything between them. The explorer says that none fails, and the threads have just failed.
+// Two threads add 1 to a counter with a load and a store. A latch makes both wait in between, so that one update is
+// lost in every run. The model of the same threads has one step for the load and the store together, so no schedule of
+// the model has anything between them. The explorer says that none fails, and the threads have just failed.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/explore_schedules/explore_schedules_big_step.cpp common/cookbook/*.cpp -lfmt -lboost_context -pthread -o explore_schedules_big_step
 // Run:     explore_schedules_big_step

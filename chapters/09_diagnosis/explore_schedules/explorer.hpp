@@ -26,6 +26,8 @@ constexpr bool sanitized = false;
 /// the next one, which counts as a part of it.
 class SteppedThread {
  public:
+  char name() const { return name_; }
+
   /// Makes one step: no other thread runs during `action`. `what`, and the value that `action` returns, are drawn.
   template <typename Action>
   void step(const char* what, Action action) {
@@ -58,6 +60,7 @@ class SteppedThread {
   boost::context::fiber self_, scheduler_;  // where this thread goes on, and where the scheduler does
   std::function<bool()> ready_;             // of the next step
   const char* what_ = "";                   // the next step
+  char name_ = ' ';                         // 'A', 'B' and so on
   std::string done_, fault_;                // the last step
 };
 
@@ -111,6 +114,7 @@ struct Run {
  private:
   /// Makes a fiber that calls program.run(number, thread), and runs it up to its first step.
   static void start(Program& program, int number, SteppedThread& thread) {
+    thread.name_ = name(number);
     thread.self_ = boost::context::fiber([&program, number, &thread](boost::context::fiber&& scheduler) {
       thread.scheduler_ = std::move(scheduler);
       try {

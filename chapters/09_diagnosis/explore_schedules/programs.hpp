@@ -71,8 +71,8 @@ struct Peterson {
 /// longest. (The standard leaves both open.)
 struct Condition {
   std::deque<SteppedThread*> waiting;
-  void wait(Mutex& mutex, SteppedThread& self) {
-    self.step("waits", [&] {  // unlocks and begins to wait in one step: that is what a condition variable is for
+  void wait(Mutex& mutex, SteppedThread& self, const char* why) {
+    self.step(why, [&] {  // unlocks and begins to wait in one step: that is what a condition variable is for
       waiting.push_back(&self);
       mutex.locked = false;
     });
@@ -80,8 +80,11 @@ struct Condition {
     self.step_when([&, is_woken] { return is_woken() && !mutex.locked; }, "wakes", [&] { mutex.locked = true; });
   }
   void notify_one(SteppedThread& self) {
-    self.step("notifies one", [this] {
-      if (!waiting.empty()) waiting.pop_front();
+    self.step("notifies", [this]() -> std::string {
+      if (waiting.empty()) return "nobody";
+      const char woken = waiting.front()->name();
+      waiting.pop_front();
+      return {woken};
     });
   }
   void notify_all(SteppedThread& self) {
@@ -89,8 +92,8 @@ struct Condition {
   }
 };
 
-/// A queue with room for one item. A puts two items, B and C take one each. Whoever finds the queue full or empty waits
-/// at the one condition variable; `all` says whether everybody is notified of a change, or one thread.
+/// A queue with room for one item. A puts two items, B and C take one each. A waits while it is full, B and C while it
+/// is empty, all at one condition variable; `all` says whether everybody is notified of a change, or one thread.
 template <bool all>
 struct Queue {
   static constexpr int threads = 3;
@@ -106,7 +109,8 @@ struct Queue {
 
   void change(int by, SteppedThread& self) {
     mutex.lock(self);
-    while (items + by < 0 || items + by > 1) changed.wait(mutex, self);
+    const char* why = by > 0 ? "finds it full, waits" : "finds it empty, waits";
+    while (items + by < 0 || items + by > 1) changed.wait(mutex, self, why);
     self.step(by > 0 ? "puts" : "takes", [&] { items += by; });
     self.require(items == 0 || items == 1, "the queue had nothing to take, or no room");
     if (all)
