@@ -38,8 +38,9 @@ cl::Event start(Part& part, std::size_t first) {
   CL_CHECK(part.kernel.setArg(0, part.buffer));
   CL_CHECK(part.kernel.setArg(1, 1.0F / elements));
   CL_CHECK(part.kernel.setArg(2, part.steps));
+  CL_CHECK(part.kernel.setArg(3, static_cast<cl_ulong>(first)));
   cl::Event kernel_done;
-  CL_CHECK(part.queue.enqueueNDRangeKernel(part.kernel, cl::NDRange(first), cl::NDRange(half), cl::NullRange, nullptr,
+  CL_CHECK(part.queue.enqueueNDRangeKernel(part.kernel, cl::NullRange, cl::NDRange(half), cl::NullRange, nullptr,
                                            &kernel_done));
   CL_CHECK(part.queue.flush());
   return kernel_done;

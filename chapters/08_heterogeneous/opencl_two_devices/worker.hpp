@@ -35,8 +35,9 @@ class Worker {
   /// Starts to compute `count` elements from `first` on; does not wait.
   void start(std::size_t first, std::size_t count) {
     count_ = count;
+    CL_CHECK(kernel_.setArg(3, static_cast<cl_ulong>(first)));
     for (int i = 0; i < repeats_; ++i) {
-      CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NDRange(first), cl::NDRange(count)));
+      CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count)));
     }
     CL_CHECK(queue_.flush());  // hands the command to the device now, not when somebody waits for it
   }
