@@ -40,7 +40,7 @@ TEST(cuda_mpi_ranks, every_rank_has_the_sum) {
     EXPECT_EQ(result.lines_with("^rank (\\d) of \\d: number \\1 on its machine, takes device \\d+ of \\d+$").size(),
               static_cast<std::size_t>(ranks));
     EXPECT_EQ(result.lines_with(" +\\d+\\.\\d\\d ms$").size(), 5U) << result.text();
-    EXPECT_TRUE(result.has_line("ok    wrong sums on all devices: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    wrong sums of all ranks: 0")) << result.text();
   }
 }
 

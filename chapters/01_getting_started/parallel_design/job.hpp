@@ -8,8 +8,9 @@
 
 using Sum = std::uint64_t;  // wraps around, so it is the same in any order
 
-/// The work of an item in units. Half of the items have one unit, a quarter two, and so on up to 64; in the last
-/// quarter of the row they have four times as many. The numbers look random, but are the same in every run.
+/// The work of an item in units. Of the first three quarters of the row about half have one unit, a quarter two, and so
+/// on up to 64; the items of the last quarter have four times as many. The numbers look random, but are the same in
+/// every run.
 inline int units_of(int item, int items) {
   Sum bits = static_cast<Sum>(item + 1) * 0x9e3779b97f4a7c15;  // splitmix64 (Steele, Lea, Flood 2014)
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,8 +1,8 @@
-// Pitfall: a deadlock that no run shows
+// Pitfall: two orders of locks that do not meet yet
 //
-// Two threads take two locks in opposite orders, as in deadlock_opposite_orders.cpp, but the first has ended before the
-// second starts. Nothing hangs, and every test of this program passes. ThreadSanitizer notes in which order locks are
-// taken while others are held, finds the cycle, and says where each thread has taken its second lock.
+// Two threads take two locks in opposite orders, as in deadlock_opposite_orders.cpp, but the second starts after the
+// first has ended, so as it stands the program cannot deadlock. ThreadSanitizer notes in which order locks are taken
+// while others are held, finds the cycle, and says where each thread has taken its second lock.
 //
 // Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/deadlock/deadlock_inversion.cpp -o deadlock_inversion
 // Run:     deadlock_inversion

@@ -2,9 +2,9 @@
 //
 // A pool starts its threads, the workers, once. Each takes a task from a queue, runs it, and takes the next one, so a
 // few threads run any number of tasks. The program runs a thousand tasks in a plain loop, with a thread per task, and
-// in a pool: tasks that do next to nothing, which show what it costs to hand over a task, and longer ones, which show
-// when that pays. A task hands its result or its exception over through a future. At the end the pool shuts down while
-// tasks are still in its queue. The class is in thread_pool.hpp.
+// in a pool, with more and more steps of work in each task: so one sees how long a task has to be for threads to pay. A
+// task hands its result or its exception over through a future. At the end the pool shuts down while tasks are still in
+// its queue. The class is in thread_pool.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/thread_pool/thread_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_pool
 // Run:     thread_pool [--workers N] [--tasks N]
@@ -12,11 +12,11 @@
 #include "thread_pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -30,17 +30,14 @@ struct Square {
   long value;
   std::thread::id thread;
 };
-Square square(long n) { return {n * n, std::this_thread::get_id()}; }
 
-/// The same, with some microseconds of work.
-Square long_square(long n) {
+/// A task: a square, which is next to nothing to do, and so many steps of work, of some nanoseconds each.
+Square square(long n, int steps) {
   auto number = static_cast<unsigned long>(n);
-  for (int step = 0; step < 10'000; ++step) number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9 + 1;
+  for (int step = 0; step < steps; ++step) number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9 + 1;
   cookbook::do_not_optimize(number);
   return {n * n, std::this_thread::get_id()};
 }
-
-using Task = Square (*)(long);
 
 std::vector<Square> results_of(std::vector<std::future<Square>>& futures) {
   std::vector<Square> squares;
@@ -48,22 +45,22 @@ std::vector<Square> results_of(std::vector<std::future<Square>>& futures) {
   return squares;
 }
 
-std::vector<Square> plain_loop(Task task, int, int tasks) {
+std::vector<Square> plain_loop(int, int tasks, int steps) {
   std::vector<Square> squares;
-  for (long n = 1; n <= tasks; ++n) squares.push_back(task(n));
+  for (long n = 1; n <= tasks; ++n) squares.push_back(square(n, steps));
   return squares;
 }
 
-std::vector<Square> thread_per_task(Task task, int, int tasks) {
+std::vector<Square> thread_per_task(int, int tasks, int steps) {
   std::vector<std::future<Square>> futures;
-  for (long n = 1; n <= tasks; ++n) futures.push_back(std::async(std::launch::async, task, n));
+  for (long n = 1; n <= tasks; ++n) futures.push_back(std::async(std::launch::async, square, n, steps));
   return results_of(futures);
 }
 
-std::vector<Square> in_a_pool(Task task, int workers, int tasks) {
+std::vector<Square> in_a_pool(int workers, int tasks, int steps) {
   ThreadPool pool(workers);
   std::vector<std::future<Square>> futures;
-  for (long n = 1; n <= tasks; ++n) futures.push_back(pool.submit([task, n] { return task(n); }));
+  for (long n = 1; n <= tasks; ++n) futures.push_back(pool.submit([n, steps] { return square(n, steps); }));
   return results_of(futures);
 }
 
@@ -73,13 +70,13 @@ struct Outcome {
   std::set<std::thread::id> threads;  ///< that have computed them
 };
 
-using Way = std::vector<Square> (*)(Task task, int workers, int tasks);
+using Way = std::vector<Square> (*)(int workers, int tasks, int steps);
 
-Outcome best_of_three(Way way, Task task, int workers, int tasks) {
+Outcome best_of_three(Way way, int workers, int tasks, int steps) {
   Outcome outcome;
   for (int i = 0; i < 3; ++i) {
     const cookbook::Stopwatch watch;
-    const std::vector<Square> squares = way(task, workers, tasks);
+    const std::vector<Square> squares = way(workers, tasks, steps);
     outcome = {.us = std::min(outcome.us, watch.seconds() * 1e6 / tasks), .sum = 0, .threads = {}};
     for (const Square& one : squares) {
       outcome.sum += one.value;
@@ -89,12 +86,18 @@ Outcome best_of_three(Way way, Task task, int workers, int tasks) {
   return outcome;
 }
 
-/// Prints a row: a way with both tasks. Returns the outcomes.
-std::pair<Outcome, Outcome> row(const std::string& name, Way way, int workers, int tasks) {
-  Outcome squares = best_of_three(way, square, workers, tasks),
-          longer = best_of_three(way, long_square, workers, tasks);
-  cookbook::println("{:<22}{:>9.3f} us {:>9.3f} us", name, squares.us, longer.us);
-  return {std::move(squares), std::move(longer)};
+constexpr std::array steps_of_columns = {0, 1'000, 10'000, 100'000};
+
+/// Prints a row of the table: a way with each number of steps. Returns the outcomes.
+std::vector<Outcome> row(const std::string& name, Way way, int workers, int tasks) {
+  std::vector<Outcome> outcomes;
+  std::string cells;
+  for (const int steps : steps_of_columns) {
+    outcomes.push_back(best_of_three(way, workers, tasks, steps));
+    cells += fmt::format("{:>11.3f} us", outcomes.back().us);
+  }
+  cookbook::println("{:<20}{}", name, cells);
+  return outcomes;
 }
 
 }  // namespace
@@ -106,7 +109,8 @@ int main(int argc, char** argv) {
   options.add("tasks", tasks, "tasks to run", 1, 1'000);
   options.parse(argc, argv);
 
-  cookbook::println("{:<4} tasks, time each     a square    a long one", tasks);
+  cookbook::println("{:<20}{:>8} steps{:>8} steps{:>8} steps{:>8} steps", fmt::format("{} tasks of", tasks),
+                    steps_of_columns[0], steps_of_columns[1], steps_of_columns[2], steps_of_columns[3]);
   const auto by_loop = row("a plain loop", plain_loop, workers, tasks);
   const auto by_threads = row("a thread per task", thread_per_task, workers, tasks);
   const auto by_pool = row(fmt::format("a pool of {} threads", workers), in_a_pool, workers, tasks);
@@ -126,12 +130,16 @@ int main(int argc, char** argv) {
 
   cookbook::Checks checks;
   const long sum = tasks * (tasks + 1L) * (2L * tasks + 1) / 6;
-  checks.equal("sums of the squares", std::vector{by_loop.first.sum, by_threads.first.sum, by_pool.first.sum},
-               {sum, sum, sum});
-  checks.equal("of the long ones", std::vector{by_loop.second.sum, by_threads.second.sum, by_pool.second.sum},
-               {sum, sum, sum});
-  checks.equal("threads of the second form", std::ssize(by_threads.first.threads), tasks);
-  checks.that("the pool used no more threads than it has", std::ssize(by_pool.first.threads) <= workers);
+  int wrong = 0;
+  std::size_t fewest = 1'000'000, most = 0;  // threads of a thread per task, and of the pool
+  for (std::size_t i = 0; i < steps_of_columns.size(); ++i) {
+    for (const Outcome& outcome : {by_loop[i], by_threads[i], by_pool[i]}) wrong += outcome.sum != sum;
+    fewest = std::min(fewest, by_threads[i].threads.size());
+    most = std::max(most, by_pool[i].threads.size());
+  }
+  checks.equal("wrong sums of the squares", wrong, 0);
+  checks.equal("threads of 'a thread per task'", static_cast<int>(fewest), tasks);
+  checks.that("the pool used no more threads than it has", static_cast<int>(most) <= workers);
   checks.equal("exception that came out of the future", error, "no such number");
   checks.equal("tasks run before the pool was gone", tasks_run.load(), 1'000);
   return checks.exit_code();

@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
     print("sum of the ranks' arrays: copy to the host", sum.copy_there);
     print("                          MPI_Allreduce there", sum.reduce);
     print("                          copy back", sum.copy_back);
-    checks.equal("wrong sums on all devices", wrong, 0);
+    checks.equal("wrong sums of all ranks", wrong, 0);
   }
   return world.exit_code(checks);  // on all ranks that of rank 0, which made the checks
 }
