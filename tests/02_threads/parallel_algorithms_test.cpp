@@ -218,6 +218,12 @@ TEST(parallel_algorithms_order, gccs_reduce_subtracts_in_groups_of_four_even_in_
   EXPECT_EQ(std::reduce(numbers.begin(), numbers.begin() + 4, 0L, std::minus<>()), 0 - ((1 - 2) - (3 - 4)));
   EXPECT_EQ(std::reduce(numbers.begin(), numbers.end(), 0L, std::minus<>()), -9);  // the one that is left over
 }
+
+TEST(parallel_algorithms_order, gccs_reduce_adds_in_the_type_of_the_start_with_par_and_in_that_of_the_numbers_without) {
+  const Numbers numbers(8, 4'000'000'000);
+  EXPECT_EQ(std::reduce(par, numbers.begin(), numbers.end(), 0L), 32'000'000'000);
+  EXPECT_LT(std::reduce(numbers.begin(), numbers.end(), 0L), 32'000'000'000);
+}
 #endif
 
 TEST(parallel_algorithms_bench, measures_each_job_in_the_cache_and_beyond) {

@@ -86,6 +86,7 @@ long close_pairs(const std::vector<Point>& points) {
 void expect_pairs(const std::vector<std::string>& arguments, int points) {
   const auto result = run("parallel_loop", arguments);
   ASSERT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.err.empty()) << "oneTBB warns if it has fewer threads than the arena\n" << result.text();
   const std::string pairs = std::to_string(close_pairs(random_points(points)));
   std::string all = pairs;
   for (int form = 1; form < 6; ++form) all += ", " + pairs;

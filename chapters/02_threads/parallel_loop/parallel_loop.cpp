@@ -9,6 +9,7 @@
 // Run:     parallel_loop [--points N] [--threads N]
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
@@ -66,7 +67,7 @@ long by_threads(const std::vector<Point>& points, int threads) {
   std::vector<std::jthread> running;
   for (int thread = 0; thread < threads; ++thread) {
     running.emplace_back([&, thread] {
-      cookbook::pin(thread);  // else the system may start two of them on one core, and move one only later
+      cookbook::pin(thread);  // else the system may start two of them on one core
       long mine = 0;
       for (int begin = next.fetch_add(piece); begin < count; begin = next.fetch_add(piece)) {
         for (int i = begin; i < std::min(begin + piece, count); ++i) mine += close_to(points, i);
@@ -133,6 +134,8 @@ int main(int argc, char** argv) {
   options.add("points", count, "points", 1, 100'000);
   options.add("threads", threads, "threads", 1, 64);
   options.parse(argc, argv);
+
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, threads);  // also more than cores
 
   const std::vector<Point> points = random_points(count);
   std::vector<Row> rows{{"one thread", by_one_thread, 1},
