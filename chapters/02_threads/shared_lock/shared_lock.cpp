@@ -4,7 +4,7 @@
 // that writes. First two readers meet inside, and a writer waits until the last one has left. Then two threads ask for
 // the total of all accounts again and again, and now and then move money, behind a lock of either kind. The table shows
 // beside it what one thread needs for the same without a lock: half of that is the best that two threads can reach, and
-// the shared lock comes near to it if the readers stay inside for long.
+// the shared lock comes near to it if readers stay inside for long and writes are rare.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/shared_lock/shared_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_lock
 // Run:     shared_lock [--readers N] [--operations N] [--write-every N]

@@ -78,7 +78,7 @@ class RobustServer {
   }
 
   asio::awaitable<void> serve(std::list<Client>::iterator client) {
-    std::array<char, 4096> buffer;  // all the memory that a client can use up here, before the farewell
+    std::array<char, 4096> buffer;  // all that the program keeps of what a client sends
     while (!stopping_) {
       client->reading = true;
       const auto [ended, count] = co_await client->socket.async_read_some(asio::buffer(buffer), with_error);
