@@ -78,7 +78,7 @@ TEST(retry_budget_simulate, a_budget_allows_a_tenth_more_attempts_and_ten) {
   }
 }
 
-TEST(retry_budget_simulate, without_trouble_nothing_is_repeated) {
+TEST(retry_budget_simulate, without_trouble_every_request_is_answered) {
   const Outcome outcome = simulate(delayed, 1, 9);
   EXPECT_EQ(answered(outcome, 0, 7), 1);
 }

@@ -23,8 +23,8 @@
 
 namespace {
 
-/// The least that any server of one thread has to do: an epoll_wait for what is ready, and per message a recv and a
-/// send. It does not deal with a client that does not read. Returns when `listener` is shut down.
+/// The least that a server of one thread on epoll has to do: an epoll_wait for what is ready, and per message a recv
+/// and a send. It closes the connection of a client that does not read. Returns when `listener` is shut down.
 void epoll_loop(int listener) {
   const int ready = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
   const auto watch = [&](int descriptor) {

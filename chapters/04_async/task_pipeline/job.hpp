@@ -19,8 +19,8 @@ class Job {
  public:
   explicit Job(int texts) : texts_(texts) {}
 
-  /// Makes up a text, which stands for reading one; returns false if there is no more. One call at a time: a text
-  /// begins where the last one ended.
+  /// Makes up a text, which stands for reading one; returns false if there is no more. One call at a time: all
+  /// texts come from one random generator.
   bool read(Text& text) {
     if (read_ == texts_) return false;
     max_in_flight = std::max(max_in_flight, ++in_flight);

@@ -1,10 +1,10 @@
 // Pipeline
 //
-// Texts are read in order, their letters are counted by several threads at the same time, and they are written in
-// order. Who reads all texts first has all of them in memory. In a pipeline a text needs a token to be read, and gives
-// it back when it has been written; so no more texts are in memory than there are tokens. The program does the same
-// texts one after another, all at once and by pipelines with more and more tokens, and prints the times and how many
-// texts were in memory.
+// Texts are read in order, pairs of their letters are counted by several threads at the same time, and they are written
+// in order. Who reads all texts first has all of them in memory. In a pipeline a text needs a token to be read, and
+// gives it back when it has been written; so no more texts are in memory than there are tokens. The program does the
+// same texts one after another, all at once and by pipelines with more and more tokens, and prints the times and how
+// many texts were in memory.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/task_pipeline/task_pipeline.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o task_pipeline
 // Run:     task_pipeline [--texts N] [--tokens N]

@@ -9,7 +9,7 @@
 /// is free takes the next number. `task` gets a long and returns one. Called by all ranks.
 template <typename Task>
 std::vector<long> distributed_map(const mpi::Environment& world, int tasks, Task task) {
-  // A number in the memory of rank 0, on which all ranks can operate.
+  // A number in the memory of rank 0, on which all ranks can operate. (The other ranks have one, too; it is not used.)
   long* next = nullptr;
   MPI_Win window;
   MPI_CHECK(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &next, &window));

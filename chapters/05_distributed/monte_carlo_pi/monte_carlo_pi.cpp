@@ -3,8 +3,8 @@
 // A point that is drawn at random in the unit square lies inside the unit circle with the probability pi / 4. So 1000
 // tasks draw points, and the share of hits gives pi. The ranks of MPI take the tasks from a common counter: whoever is
 // free takes the next. The output shows for tasks of three sizes how many times as fast all ranks are as one process,
-// and that the time can be foretold from what tasks cost that do nothing. Each task has random numbers of its own, so
-// the hits are the same for any number of ranks.
+// and that the time can roughly be foretold from what tasks cost that do nothing. Each task has random numbers of its
+// own, so the hits are the same for any number of ranks.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/monte_carlo_pi/monte_carlo_pi.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi
 // Run:     mpirun -n 2 monte_carlo_pi [--tasks N] [--points N]

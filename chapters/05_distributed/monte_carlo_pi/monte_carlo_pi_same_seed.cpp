@@ -2,7 +2,7 @@
 //
 // Each rank makes a generator, and none gives it a seed of its own. So all ranks draw the same points and count the
 // same hits. The estimate is as good as that of one rank, whatever the number of ranks: the work of the others is lost,
-// and nothing shows it.
+// and a plausible result does not show it.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/monte_carlo_pi/monte_carlo_pi_same_seed.cpp common/cookbook/*.cpp -lfmt -o monte_carlo_pi_same_seed
 // Run:     mpirun -n 2 monte_carlo_pi_same_seed

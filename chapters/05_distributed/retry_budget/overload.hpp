@@ -1,4 +1,5 @@
-/// A simulated server with a queue, and clients that repeat what gets no answer in time. All times are milliseconds.
+/// A simulated server with a queue, and clients that repeat what gets no answer in time. All of them share one budget
+/// and one circuit breaker. All times are milliseconds.
 #pragma once
 
 #include <deque>
@@ -16,7 +17,7 @@ struct Policy {
   bool jitter = false;    ///< and for a random time
   bool budget = false;
   bool breaker = false;
-  bool server_drops = false;  ///< the server drops requests for which nobody waits any more
+  bool server_drops = false;  ///< the server drops, in no time, attempts for which nobody waits any more
 };
 
 /// What came of the simulated seconds.

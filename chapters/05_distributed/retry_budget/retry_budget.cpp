@@ -2,8 +2,9 @@
 //
 // A simulated server can answer 100 requests per second and gets 70. For five seconds it answers nothing, and at all
 // times one answer in 50 gets lost. Clients repeat what has got no answer within a second. The output shows how many
-// attempts per second arrive later, and which share of the requests is answered. Where more than 100 arrive, the
-// overload lasts; a budget, a circuit breaker or a server that drops late requests lets the server recover.
+// attempts per second arrive later, and which share of the requests is answered. Where more than 100 arrive and the
+// server works on all of them, the overload lasts; a budget, a circuit breaker or a server that drops late requests
+// ends it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/retry_budget/retry_budget.cpp common/cookbook/*.cpp -lfmt -pthread -o retry_budget
 // Run:     retry_budget [--seed N] [--repetitions N]
@@ -38,7 +39,7 @@ long load(const Outcome& outcome) {
   return std::accumulate(outcome.load.begin() + 20, outcome.load.begin() + 30, 0L) / 10;
 }
 
-/// The first second from which on 90 % of the requests are answered; "never" if there is none.
+/// The first second from which on 90 % of each second's requests are answered; "never" if there is none.
 std::string recovery(const Outcome& outcome) {
   int second = seconds;
   while (second > 0 && answered(outcome, second - 1, second) >= 90) --second;

@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   if (access(cookbook::beside_this_program(name + "cured_asan").c_str(), X_OK) != 0) {
     cookbook::println(
         "skipped: {}cured_asan is missing beside this program: it was not compiled, or the compiler has no "
-        "AddressSanitizer (install libgcc-12-dev, or libclang-rt-16-dev)",
+        "AddressSanitizer (install libgcc-N-dev, or libclang-rt-N-dev, N being its version)",
         name);
     return 77;
   }
