@@ -43,7 +43,7 @@ def keep(folder, records, date):
 
 def parsed(mark):
     """The parts of what a first mark names, as MARK has them."""
-    parts = MARK.fullmatch(mark)
+    parts = MARK.fullmatch(" ".join(mark.split()))  # a long mark may take several lines
     if (parts["medians"] or parts["turned"]) and " | " in parts["titles"]:
         raise Problem(f"medians alone are of one table, not of '{parts['titles']}'", code=1)
     return parts
