@@ -3,7 +3,7 @@
 // What do more processors gain if a part of the work has to be done by one alone? Amdahl's law says it for work that
 // stays the same, Gustafson's law for work that grows with the processors (laws.hpp). The table has both for 1 to 16
 // processors, and the time or the work that they follow from: the serial part + the parallel part, of which 100 is what
-// one processor does. A job with such a serial part (job.hpp) is measured beside them, as far as there are cores.
+// one processor does. A job with such a serial part (job.hpp) is measured beside them, for up to --threads threads.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/speedup_laws/speedup_laws.cpp common/cookbook/*.cpp -lfmt -pthread -o speedup_laws
 // Run:     speedup_laws [--threads N] [--serial PERCENT] [--units N]
@@ -24,7 +24,7 @@
 namespace {
 
 /// One unit of work: about two microseconds of arithmetic. Each step needs the one before, and none touches memory.
-/// (Not inlined, since the compiler would otherwise do several units at once in one loop and not in another.)
+/// (Not inlined, since the compiler could otherwise do several units at once in one loop and not in another.)
 [[gnu::noinline]] Sum unit(long i) {
   constexpr Sum factor = 0xbf58476d1ce4e5b9;  // any large odd number would do
   Sum number = static_cast<Sum>(i);

@@ -1,9 +1,9 @@
 // Fair thread pool
 //
 // A pool gets many small tasks. In the simple form each task that is handed in wakes a worker, if one sleeps. That
-// costs more than the task. If a worker is woken only when no other is on its way to the tasks, the same tasks take
+// costs more than a small task. If a worker is woken only when no other is on its way to the tasks, the same tasks take
 // fewer wake-ups and less time. The program counts the wake-ups of both forms and times them. Then long tasks occupy
-// all workers but one, and that one runs all short tasks. The pool is in fair_thread_pool.hpp.
+// all workers but one until all short tasks are done. The pool is in fair_thread_pool.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/fair_thread_pool/fair_thread_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o fair_thread_pool
 // Run:     fair_thread_pool [--workers N] [--tasks N]

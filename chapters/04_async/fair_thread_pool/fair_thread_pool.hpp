@@ -74,7 +74,7 @@ class FairThreadPool {
   bool enough_are_awake() const { return sleeping_ == 0 || (wake_ == Wake::few && on_the_way_ > 0); }
 
   void wake_one_if_needed() {
-    if (enough_are_awake()) return;  // mostly it ends here, without a lock
+    if (enough_are_awake()) return;  // if few are woken, it mostly ends here, without a lock
     {
       std::scoped_lock lock(sleepers_mutex_);
       if (enough_are_awake()) return;

@@ -1,4 +1,4 @@
-// Fair thread pool, measured: what a task costs beside its own work, with one thread that hands in tasks and with four
+// Fair thread pool, measured: the time per task, with one thread that hands in tasks and with four
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/04_async chapters/04_async/fair_thread_pool/fair_thread_pool_bench.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o fair_thread_pool_bench
 // Run:     fair_thread_pool_bench [--workers N] [--tasks N] [--rounds N]

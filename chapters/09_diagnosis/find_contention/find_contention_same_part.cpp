@@ -2,7 +2,7 @@
 //
 // The prices are divided among 64 locks by the remainder of the product's number. But here the numbers are multiples of
 // 64, since their last six bits name a warehouse, and there is only warehouse 0. So all products belong to part 0, and
-// the threads wait for one another as they did when there was one lock. The profile says so: 1 lock per run.
+// the threads wait for one another as they did when there was one lock. The profile says so: 1 or 2 locks in two runs.
 //
 // Compile: g++ -std=c++20 -O2 -g1 chapters/09_diagnosis/find_contention/find_contention_same_part.cpp -pthread -o find_contention_same_part
 // Run:     find_contention_same_part

@@ -2,7 +2,7 @@
 // that a program's calls of pthread_mutex_lock (which std::mutex makes, too) come here first. At the end of the program
 // it prints on standard error at which lines threads have waited, and where the lock was taken for which they waited.
 //
-// Use:     LD_PRELOAD=<folder>/libfind_contention_profile.so PROGRAM    (compiled with -g or -g1)
+// Use:     LD_PRELOAD=<folder>/libfind_contention_profile.so PROGRAM    (compiled with -g or -g1, and -O1 or more)
 
 #include <dlfcn.h>
 #include <pthread.h>

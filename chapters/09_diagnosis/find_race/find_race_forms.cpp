@@ -18,7 +18,7 @@
 constexpr std::chrono::milliseconds poll_period(50);
 std::chrono::milliseconds pause_length(0);
 
-/// Stands between the worker's last two steps; a pause here makes it likely that main comes in between.
+/// Stands between the writes of `done` and of the result; a pause here makes it likely that main comes in between.
 void gap() {
   if (pause_length.count() > 0) std::this_thread::sleep_for(pause_length);
 }
