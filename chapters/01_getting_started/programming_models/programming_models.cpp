@@ -40,7 +40,7 @@ int measure(std::string_view name, const std::size_t& exchanged, std::string_vie
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t size = 2'000'000, tasks = 2;
+  std::size_t size = 10'000'000, tasks = 2;
   cookbook::Options options("Compute one dot product in four programming models");
   options.add("numbers", size, "numbers in each of the two rows", 1, 100'000'000);
   options.add("tasks", tasks, "threads or processes that share the work", 1, 64);
