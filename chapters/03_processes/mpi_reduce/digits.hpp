@@ -21,8 +21,8 @@ struct Digits {
 
 inline Digits digits_of(int rank) { return {static_cast<std::uint64_t>(number_of(rank)), 10}; }
 
-/// MPI calls this to combine `*length` elements of `left`, from lower ranks, with as many of `right`. The results
-/// replace those of `right`.
+/// MPI calls this to combine `*length` elements of `left`, from lower ranks if the order counts, with as many of
+/// `right`. The results replace those of `right`.
 inline void append(void* left, void* right, int* length, MPI_Datatype*) {
   const auto* first = static_cast<const Digits*>(left);
   auto* second = static_cast<Digits*>(right);
