@@ -1,4 +1,4 @@
-// Pitfall: the halves are merged before both are sorted
+// Pitfall: the parts are merged before both are sorted
 //
 // A std::jthread waits for its thread in its destructor, so it seems that nothing can be forgotten. But the destructor
 // runs at the end of the block, and here the merge is inside the same block: it begins when this thread's part is
