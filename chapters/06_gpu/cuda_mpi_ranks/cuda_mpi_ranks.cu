@@ -26,13 +26,14 @@ struct Place {
 /// The ranks of one machine take its devices in turn.
 Place take_device() {
   MPI_Comm same_machine;
-  int rank_on_machine = 0, devices = 0;
+  int rank_on_machine = 0, device = 0, devices = 0;
   MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &same_machine));
   MPI_CHECK(MPI_Comm_rank(same_machine, &rank_on_machine));
   MPI_CHECK(MPI_Comm_free(&same_machine));
   CUDA_CHECK(cudaGetDeviceCount(&devices));
   CUDA_CHECK(cudaSetDevice(rank_on_machine % devices));
-  return {rank_on_machine, rank_on_machine % devices, devices};
+  CUDA_CHECK(cudaGetDevice(&device));  // what CUDA says
+  return {rank_on_machine, device, devices};
 }
 
 constexpr std::uint64_t factor = 6364136223846793005;
