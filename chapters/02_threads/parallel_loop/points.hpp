@@ -25,8 +25,9 @@ struct alignas(64) Compared {
   std::atomic<long> pairs = 0;
 };
 
-/// Of all threads that have compared any. A deque does not move its elements when it grows.
-inline std::deque<Compared> compared_by_threads;
+/// Of all threads that have compared any. A deque does not move its elements when it grows. It is never destroyed,
+/// since the threads of OpenMP are still there when main() has returned.
+inline std::deque<Compared>& compared_by_threads = *new std::deque<Compared>;
 inline std::mutex compared_by_threads_mutex;
 
 /// Adds `pairs` to what the calling thread has compared.
