@@ -25,7 +25,7 @@ std::map<pid_t, std::set<int>> processors;  // on which each of them may run
 std::vector<pid_t> caller_of(2000);
 std::atomic<bool> hold_up = false;  // whether the call for point 0 waits until the others have done nearly all points
 std::atomic<bool> others_went_on = false;
-std::size_t rest_of_its_piece = 15;  // the points behind 0 that wait with it
+std::atomic<std::size_t> rest_of_its_piece = 15;  // the points behind 0 that wait with it
 
 /// The processors on which the calling thread may run.
 std::set<int> allowed_now() {
