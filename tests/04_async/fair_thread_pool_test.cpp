@@ -19,6 +19,7 @@
 
 #include "04_async/count_locks.hpp"
 #include "04_async/pools.hpp"
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -94,12 +95,8 @@ TEST(fair_thread_pool_class, of_three_tasks_in_a_row_one_wakes_a_worker_and_in_t
   // All threads on one processor, and no thread is interrupted because another one was woken: so the worker that the
   // first task has woken is on its way while the other two are posted. A round in which this thread has lost the
   // processor meanwhile, to another program or at the pool's lock, does not count.
-  cpu_set_t first, all;
-  CPU_ZERO(&first);
-  CPU_SET(sched_getcpu(), &first);
   const sched_param none = {};
-  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
-  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
+  cookbook::pin(0);
   ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
   with_watchdog([] {
     for (const Wake wake : {Wake::few, Wake::one_per_task}) {
@@ -116,7 +113,7 @@ TEST(fair_thread_pool_class, of_three_tasks_in_a_row_one_wakes_a_worker_and_in_t
     }
   });
   ASSERT_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);  // for the tests behind this one, if they run in one process
-  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  cookbook::unpin();
 }
 
 TEST(fair_thread_pool_class, wakes_nobody_if_nobody_sleeps) {
