@@ -3,7 +3,7 @@
 // First one thread looks after three things, which are due every two, three and five seconds: a callback never waits,
 // it tells the loop what is to be called later, and returns. That is on a loop of the program's own (small_loop.hpp),
 // whose clock is virtual. Then a callback comes every second on Boost.Asio's loop, on a real clock, and the program
-// prints how late: in one form the next second is counted from now, in the other from the time when the call was due.
+// prints how late: in one form the next second is counted from now, in the other from the time when this call was due.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/event_loop/event_loop.cpp common/cookbook/*.cpp -lfmt -pthread -o event_loop
 // Run:     event_loop [--deadline S] [--second-ms N] [--work-us N]

@@ -1,5 +1,5 @@
-/// An event loop small enough to read. The loops of asyncio and of Asio work much the same way. Asio's differs in three
-/// points: it sleeps, promises no order of timers that are due together, and stops in the middle of a turn.
+/// An event loop small enough to read. The loops of asyncio and of Asio work much the same way, but they sleep, and
+/// promise no order of timers that are due together. Asio's also stops in the middle of a turn.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class SmallLoop {
     while (!stopped_ && !(ready_.empty() && timers_.empty())) {
       if (ready_.empty()) now_ = timers_.top().due;  // a loop with a real clock sleeps here
       for (; !timers_.empty() && timers_.top().due <= now_; timers_.pop()) ready_.push_back(timers_.top().callback);
-      // One turn: what these callbacks queue waits for the next turn, behind the timers that are due already.
+      // One turn: what these callbacks queue waits for the next turn, behind the rest of this one.
       for (std::size_t turn = ready_.size(); turn > 0; --turn) {
         const Callback callback = std::move(ready_.front());
         ready_.pop_front();
