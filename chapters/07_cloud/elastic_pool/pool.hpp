@@ -33,7 +33,7 @@ struct Cloud {
 
 struct ElasticPool {
   Cloud private_cloud, public_cloud;
-  int idle_seconds;                ///< a worker is given back when it has been idle for so long
+  int idle_seconds;                ///< a worker is given back when it has been idle for longer
   std::vector<Job*> queue = {};    ///< a job is submitted by putting it here
   std::vector<int> used = {0, 0};  ///< seconds of work per tenant
   std::size_t bill = 0;            ///< seconds of workers, at work or not: what the provider charges
