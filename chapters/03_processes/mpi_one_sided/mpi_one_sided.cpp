@@ -1,8 +1,9 @@
 // One-sided communication
 //
 // Four ranks share out tasks that take longer and longer: first in blocks, then by a counter in the memory of rank 0,
-// from which whoever is free takes the next one. Rank 0 makes no call for that, since it works on tasks as the others
-// do: they read and change its memory by themselves. In the end each rank writes into that memory what it has done.
+// from which a rank that is free takes the next one. Rank 0 makes no calls to serve the others, since it works on
+// tasks, too: they read and change its memory by themselves. In the end each rank writes into that memory what it has
+// done.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
 // Run:     mpirun -n 4 mpi_one_sided [--tasks N]

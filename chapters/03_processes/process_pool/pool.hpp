@@ -69,7 +69,7 @@ class ProcessPool {
     return promise->get_future();
   }
 
-  /// Four chunks per worker, as in CPython: even if some take longer, all workers are busy almost to the end.
+  /// Up to four chunks per worker, as in CPython: even if some take longer, all workers are busy almost to the end.
   static std::size_t chunk_size(std::size_t tasks, std::size_t processes) {
     return std::max<std::size_t>((tasks + 4 * processes - 1) / (4 * processes), 1);
   }
