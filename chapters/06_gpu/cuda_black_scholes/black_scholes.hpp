@@ -18,9 +18,9 @@ struct Prices {
   Real call, put;
 };
 
-constexpr double interest = 0.02, volatility = 0.30;  // of the market, per year
+constexpr double interest = 0.02, volatility = 0.30;  // per year; the volatility is that of every stock
 
-/// How likely a normally distributed number is below d. Abramowitz and Stegun, formula 26.2.17: a polynomial whose
+/// How likely a number of the standard normal distribution is below d. Abramowitz and Stegun, formula 26.2.17, whose
 /// error is at most 7.5e-8.
 template <typename Real>
 __host__ __device__ Real normal_distribution(Real d) {

@@ -3,8 +3,8 @@
 // Each worker has an array on a GPU, and at the end all of them have the sum of all arrays (an all-reduce), as it is
 // needed after each step of the training of a neural network on several GPUs. The naive form sends all arrays to worker
 // 0 and the sum back; in the other one the workers form a ring, and each gets one part after the other from its left
-// neighbour. The program shows how much the busiest worker receives and sends in each. Several workers can share a
-// device, but then their copies share its memory, too.
+// neighbour. The program shows how much the busiest worker receives and sends in each, and how long each takes. Several
+// workers can share a device, but then they share its memory and its link, too.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_many_gpus/cuda_many_gpus.cu common/cookbook/*.cpp -lfmt -o cuda_many_gpus
 // Run:     cuda_many_gpus [--workers N] [--count N]
