@@ -3,7 +3,8 @@
 // A writer begins a change of three numbers that belong together in each microsecond, or as soon as the last change is
 // done, and a reader reads them as fast as it can. Without any protection reading is fast, but some readings mix old
 // and new numbers. With a std::mutex none does, and each reading has to change the mutex. A sequence lock lets the
-// reader read without changing anything: it notices when the writer has come between, and reads again.
+// reader read without changing anything: it notices when the writer has come between, throws the copy away and reads
+// again.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/sequence_lock/sequence_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o sequence_lock
 // Run:     sequence_lock [--readers N] [--milliseconds N] [--pause NANOSECONDS]
@@ -57,12 +58,19 @@ class ByMutex {
   Three value_{};
 };
 
-/// One thread writes, and others read, for so many milliseconds. Prints how long a reading and a change took and how
-/// many readings mixed numbers of two changes. Returns that number.
+/// Only the sequence lock's readers read again, and count that in `again`.
+template <typename Numbers>
+Three read(Numbers& numbers, long&) {
+  return numbers.read();
+}
+Three read(SequenceLock<3>& numbers, long& again) { return numbers.read(again); }
+
+/// One thread writes, and others read, for so many milliseconds. Prints how long a reading and a change took, how many
+/// readings mixed numbers of two changes, and how often one had to be repeated. Returns the number of mixed readings.
 template <typename Numbers>
 long measure(const char* name, int readers, int milliseconds, long pause) {
   alignas(64) Numbers numbers;
-  std::atomic<long> readings = 0, mixed = 0, changes = 0;
+  std::atomic<long> readings = 0, mixed = 0, repeated = 0, changes = 0;
   std::atomic<double> seconds_to_read = 0;
   double seconds_to_write = 0;
   run_concurrently(readers + 1, [&](int thread) {
@@ -76,22 +84,22 @@ long measure(const char* name, int readers, int milliseconds, long pause) {
         spin_until([&] { return watch.seconds() * 1e9 >= static_cast<double>(pause); });
       } while (since_begin.seconds() * 1e3 < milliseconds);
     } else {
-      long done = 0, wrong = 0;
+      long done = 0, wrong = 0, again = 0;
       do {
         for (int i = 0; i < 100; ++i, ++done) {
-          const auto [one, two, three] = numbers.read();
+          const auto [one, two, three] = read(numbers, again);
           if (two != 2 * one || three != 3 * one) ++wrong;
         }
       } while (since_begin.seconds() * 1e3 < milliseconds);
       seconds_to_read += since_begin.seconds();
       readings += done;
       mixed += wrong;
+      repeated += again;
     }
   });
-  cookbook::println("{:<20}{:9.1f} ns{:16.0f} ns{:13.5f} %", name,
+  cookbook::println("{:<16}{:>12.1f} ns{:>12.0f} ns{:>17}{:>13}", name,
                     seconds_to_read * 1e9 / static_cast<double>(readings),
-                    seconds_to_write * 1e9 / static_cast<double>(changes),
-                    100 * static_cast<double>(mixed) / static_cast<double>(readings));
+                    seconds_to_write * 1e9 / static_cast<double>(changes), mixed.load(), repeated.load());
   return mixed;
 }
 
@@ -107,7 +115,7 @@ int main(int argc, char** argv) {
   options.add("pause", pause, "nanoseconds from one change to the next", 0, 1'000'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("time for             one reading       one change   mixed readings");
+  cookbook::println("                  one reading     one change   mixed readings   read again");
   measure<Unprotected>("no protection", readers, milliseconds, pause);
   long mixed = measure<ByMutex>("std::mutex", readers, milliseconds, pause);
   mixed += measure<SequenceLock<3>>("SequenceLock", readers, milliseconds, pause);

@@ -26,10 +26,16 @@ class SequenceLock {
     sequence_.store(before + 2, std::memory_order_release);  // whoever sees it also sees these words, or newer ones
   }
 
-  Value read() const {
+  /// Reads until a copy is whole, and adds to `again` how many attempts were in vain.
+  Value read(long& again) const {
     Value copy;
-    while (!try_read(copy)) std::this_thread::yield();  // the writer may be waiting for this very core
+    for (; !try_read(copy); ++again) std::this_thread::yield();  // the writer may be waiting for this very core
     return copy;
+  }
+
+  Value read() const {
+    long again = 0;
+    return read(again);
   }
 
  private:

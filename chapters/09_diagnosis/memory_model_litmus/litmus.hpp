@@ -63,16 +63,6 @@ struct LoadBuffering {
   static void fence() {}
 };
 
-/// A stores 1 and then 2 to one variable, and B loads it twice.
-template <Order store, Order load>
-struct Coherence {
-  static void a1(Variables& v) { v.x.store(1, store); }
-  static void a2(Variables& v) { v.x.store(2, store); }
-  static void b1(Variables& v) { v.r1 = v.x.load(load); }
-  static void b2(Variables& v) { v.r2 = v.x.load(load); }
-  static void fence() {}
-};
-
 /// The outcomes of a test's six schedules, in each of which one step is made after the other.
 template <typename Test>
 Outcomes outcomes_of_schedules() {
