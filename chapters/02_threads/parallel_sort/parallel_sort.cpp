@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     std::shuffle(unsorted.begin(), unsorted.end(), random);
     sorted = unsorted;
   };
-  cookbook::println("random numbers        one thread     all threads      gain");
+  cookbook::println("{:<20}  one thread     all threads      gain", fmt::format("{} numbers", size));
   print_times("sort two halves", threads, shuffle, [&](int n) {
     const std::span lower = std::span(sorted).first(half), upper = std::span(sorted).subspan(half);
     if (n == 1) {
