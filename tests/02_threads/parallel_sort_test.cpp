@@ -55,9 +55,9 @@ TEST(parallel_sort, shows_the_cut_and_times_one_thread_beside_all) {
       ASSERT_EQ(result.exit_code, 0) << result.text();
       EXPECT_TRUE(result.has_line("one thread merges   [1, 2] and [3, 4]")) << result.text();
       EXPECT_TRUE(result.has_line("another one merges  [5, 8] and [6, 7]")) << result.text();
-      EXPECT_TRUE(result.has_line("both together:      [1, 2, 3, 4, 5, 6, 7, 8]")) << result.text();
-      EXPECT_EQ(result.captures("^(merge two halves|sort)(?: +[0-9.]+ ms){2} +[0-9.]+ x$"),
-                (std::vector<std::string>{"merge two halves", "sort"}));
+      EXPECT_EQ(result.captures("^([a-z ]+[a-z])(?: +[0-9.]+ ms){2} +[0-9.]+ x$"),
+                (std::vector<std::string>{"sort two halves", "merge two halves", "sort all of them"}));
+      EXPECT_TRUE(result.has_line("ok    the two rows, merged: [1, 2, 3, 4, 5, 6, 7, 8]")) << result.text();
       EXPECT_TRUE(result.has_line("ok    the many numbers, merged, are in the order that std::sort gives: yes"));
       EXPECT_TRUE(result.has_line("ok    the many numbers, sorted, are in the order that std::sort gives: yes"));
     }
@@ -74,13 +74,27 @@ TEST(parallel_sort, the_few_numbers_are_merged_by_two_threads_as_their_lines_say
 
 TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {
   const auto result = run("parallel_sort", {"--numbers", "300000", "--threads", "2"});
-  const auto one = result.captures("^(?:merge two halves|sort) +([0-9.]+) ms"),
+  const auto one = result.captures("^(?:sort|merge) .* +([0-9.]+) ms +[0-9.]+ ms"),
              all = result.captures(" ms +([0-9.]+) ms +[0-9.]+ x$"), gain = result.captures(" ms +([0-9.]+) x$");
-  ASSERT_TRUE(one.size() == 2 && all.size() == 2 && gain.size() == 2) << result.text();
-  for (const std::size_t row : {0U, 1U}) {  // all are printed with two decimals
+  ASSERT_TRUE(one.size() == 3 && all.size() == 3 && gain.size() == 3) << result.text();
+  for (const std::size_t row : {0U, 1U, 2U}) {  // all are printed with two decimals
     EXPECT_GE(std::stod(gain[row]), (std::stod(one[row]) - 0.006) / (std::stod(all[row]) + 0.006) - 0.01);
     EXPECT_LE(std::stod(gain[row]), (std::stod(one[row]) + 0.006) / (std::stod(all[row]) - 0.006) + 0.01);
   }
+}
+
+// To sort the halves and to merge them is what one thread does to sort all; and of two threads each sorts one half.
+TEST(parallel_sort_timing, halves_and_merge_make_up_the_sort) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("parallel_sort", {"--threads", "2"});
+    const auto one = result.captures("^(?:sort|merge) .* +([0-9.]+) ms +[0-9.]+ ms"),
+               gain = result.captures(" ms +([0-9.]+) x$");
+    ASSERT_TRUE(one.size() == 3 && gain.size() == 3) << result.text();
+    const double parts = std::stod(one[0]) + std::stod(one[1]), whole = std::stod(one[2]);
+    const bool alike = parts > 0.8 * whole && parts < 1.25 * whole;
+    if (alike && std::stod(gain[0]) > 1.5 && std::stod(one[1]) < std::stod(one[0]) / 5) return;
+  }
+  FAIL() << "the first two rows are not the parts of the third one";
 }
 
 TEST(parallel_sort, times_three_runs_of_one_thread_and_then_of_all) {

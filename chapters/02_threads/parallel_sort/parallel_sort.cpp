@@ -1,9 +1,9 @@
 // Parallel sort
 //
-// A merge sort by threads: each sorts a part of the numbers, and then the sorted parts are merged. To sort parts is
-// easy to share, to merge them is not. First eight numbers show how a merge is cut into two that do not depend on each
-// other. Then many numbers are merged and sorted by one thread and by all, and the program prints how long that took.
-// The functions are in merge_sort.hpp.
+// A merge sort by threads: each sorts a part of the numbers, and then all of them merge the sorted parts. First eight
+// numbers show how a merge is cut into two that do not depend on each other. Then the program prints how long one
+// thread and all threads take to sort the halves of many numbers, to merge these halves, and to do both. The functions
+// are in merge_sort.hpp.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon chapters/02_threads/parallel_sort/parallel_sort.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_sort
 // Run:     parallel_sort [--numbers N] [--threads N]
@@ -35,7 +35,6 @@ std::vector<int> merge_few() {
   cookbook::println("another one merges  {} and {}", rest_of_a, rest_of_b);
   std::vector<int> merged(8);
   parallel_merge<int>(a, b, merged, 2);
-  cookbook::println("both together:      {}", merged);
   return merged;
 }
 
@@ -79,17 +78,27 @@ int main(int argc, char** argv) {
   parallel_sort(std::span(halves).first(half), threads);
   parallel_sort(std::span(halves).subspan(half), threads);
 
-  cookbook::println("random numbers        one thread     all threads      gain");
-  print_times(
-      "merge two halves", threads, [&] { std::fill(merged.begin(), merged.end(), 0); },
-      [&](int n) { parallel_merge<std::uint32_t>(Row(halves).first(half), Row(halves).subspan(half), merged, n); });
   // A new order for each run: if few numbers are sorted in the same order again, the processor remembers how the
   // comparisons ended, and is faster.
   const auto shuffle = [&, random = std::mt19937()]() mutable {
     std::shuffle(unsorted.begin(), unsorted.end(), random);
     sorted = unsorted;
   };
-  print_times("sort", threads, shuffle, [&](int n) { parallel_sort(std::span(sorted), n); });
+  cookbook::println("{:<20}  one thread     all threads      gain", fmt::format("{} numbers", size));
+  print_times("sort two halves", threads, shuffle, [&](int n) {
+    const std::span lower = std::span(sorted).first(half), upper = std::span(sorted).subspan(half);
+    if (n == 1) {
+      parallel_sort(lower, 1);
+      parallel_sort(upper, 1);
+    } else {
+      std::jthread helper([=] { parallel_sort(lower, n / 2); });
+      parallel_sort(upper, n - n / 2);
+    }
+  });
+  print_times(
+      "merge two halves", threads, [&] { std::fill(merged.begin(), merged.end(), 0); },
+      [&](int n) { parallel_merge<std::uint32_t>(Row(halves).first(half), Row(halves).subspan(half), merged, n); });
+  print_times("sort all of them", threads, shuffle, [&](int n) { parallel_sort(std::span(sorted), n); });
 
   cookbook::Checks checks;
   checks.equal("the two rows, merged", few, {1, 2, 3, 4, 5, 6, 7, 8});

@@ -1,8 +1,5 @@
-// One work-item per pixel, or fewer: each goes on in strides as wide and as high as the global range.
+// One work-item per pixel: the global range is width x height.
 kernel void draw(global uchar* picture, int steps) {
-  for (int row = get_global_id(1); row < height; row += get_global_size(1)) {
-    for (int column = get_global_id(0); column < width; column += get_global_size(0)) {
-      picture[row * width + column] = pixel(column, row, steps);
-    }
-  }
+  const int column = get_global_id(0), row = get_global_id(1);
+  picture[row * width + column] = pixel(column, row, steps);
 }

@@ -26,6 +26,7 @@ inline std::size_t work_items(std::size_t count, std::size_t group) { return (co
 /// How long the host waited for each part of a sum, in seconds.
 struct Times {
   double to_device, kernel, to_host;
+  double together() const { return to_device + kernel + to_host; }
 };
 
 /// Memory on the device for two vectors and their sums.
@@ -41,8 +42,7 @@ inline Buffers buffers_for(const FiveObjects& five, const Vector& a, const Vecto
 }
 
 /// Adds a[i] and b[i] on the device, and stores the sums in `sum`, which may be longer. `items` work-items in groups of
-/// `group` share the job. Throws std::invalid_argument if the vectors do not fit, and cl::Error if the device refuses
-/// the number of work-items.
+/// `group` share the job. Throws std::invalid_argument if the vectors do not fit.
 inline Times sum_on_device(FiveObjects& five, const Buffers& device, const Vector& a, const Vector& b, Vector& sum,
                            std::size_t items, std::size_t group) {
   if (a.size() != b.size() || sum.size() < a.size()) throw std::invalid_argument("the vectors differ in length");
@@ -60,8 +60,7 @@ inline Times sum_on_device(FiveObjects& five, const Buffers& device, const Vecto
   CL_CHECK(five.kernel.setArg(2, device.sum));
   CL_CHECK(five.kernel.setArg(3, static_cast<cl_uint>(a.size())));
   const cookbook::Stopwatch kernel;
-  // Not in CL_CHECK: the caller decides what it means that the device refuses the number of work-items.
-  five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(group));
+  CL_CHECK(five.queue.enqueueNDRangeKernel(five.kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(group)));
   CL_CHECK(five.queue.finish());  // only to take the time: the queue keeps the order, so the read waits for the kernel
   const double seconds = kernel.seconds();
 

@@ -1,8 +1,8 @@
 // Vector sum in OpenCL
 //
-// Adds two vectors of ten million integers on whatever device there is: a GPU, or the processor. The program makes the
-// five objects that every OpenCL program has (device, context, command queue, program, kernel), copies the vectors to
-// the device, runs the kernel, and copies the sums back. It does so twice, and prints how long each part takes, beside
+// Is it worth while to let a device add two vectors? The program makes the five objects that every OpenCL program has
+// (device, context, command queue, program, kernel), copies two vectors of ten million integers to the device, runs the
+// kernel, and copies the sums back. It does so twice, and prints how long each part takes, all of them together, and
 // the same sum by one thread of the host. The kernel stands in a file of its own, vector_sum.cl, and is compiled while
 // the program runs.
 //
@@ -13,7 +13,6 @@
 #include <functional>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -30,17 +29,6 @@ Vector random_numbers(std::size_t count, unsigned seed) {
   Vector numbers(count);
   std::generate(numbers.begin(), numbers.end(), [&] { return static_cast<cl_int>(engine() % 100); });
   return numbers;
-}
-
-/// What OpenCL says to 100 work-items in groups of 7.
-std::string uneven_groups(FiveObjects& five) {
-  Vector sum(100);
-  try {
-    sum_on_device(five, sum, sum, sum, 100, 7);
-  } catch (const cl::Error& error) {
-    return opencl::error_text(error.err());
-  }
-  return "accepted";
 }
 
 }  // namespace
@@ -69,7 +57,7 @@ int main(int argc, char** argv) {
   Times times[2];
   for (const int run : {0, 1}) {
     std::fill(sum.begin(), sum.end(), untouched);  // so that no run can pass with the sums of the one before
-    times[run] = CL_CHECK(sum_on_device(five, buffers, a, b, sum, items, group));
+    times[run] = sum_on_device(five, buffers, a, b, sum, items, group);
     const cookbook::Stopwatch host;
     std::transform(a.begin(), a.end(), b.begin(), by_host.begin(), std::plus<>());
     host_seconds[run] = host.seconds();
@@ -82,11 +70,11 @@ int main(int argc, char** argv) {
   row("vectors to the device", times[0].to_device, times[1].to_device);
   row("kernel", times[0].kernel, times[1].kernel);
   row("sums to the host", times[0].to_host, times[1].to_host);
+  row("these three together", times[0].together(), times[1].together());
   row("one thread of the host instead", host_seconds[0], host_seconds[1]);
 
   cookbook::Checks checks;
   checks.that("every sum is the one that the host computes", std::equal(by_host.begin(), by_host.end(), sum.begin()));
   checks.equal("the element behind the last, which no work-item may write", sum.back(), untouched);
-  checks.equal("100 work-items in groups of 7", uneven_groups(five), "CL_INVALID_WORK_GROUP_SIZE");
   return checks.exit_code();
 }
