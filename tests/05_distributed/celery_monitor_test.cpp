@@ -368,6 +368,27 @@ void its_client_uses_pythons_worker(const Broker& broker) {
   EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
 }
 
+void a_task_that_waits_is_reserved_and_starts_when_the_one_before_it_is_terminated(const Broker& broker) {
+  CppWorker worker(broker.url(), {"--concurrency", "1", "--name", "cpp@asked"});
+  celery::Client client(broker.url());
+  celery::Inspector inspector(broker.url(), 1s);
+  celery::Listener listener(broker.url());
+  const std::vector<std::string> us = {"cpp@asked"};
+  const auto answer = [&](const std::string& question, const object& arguments = {}) {
+    return inspector.ask(question, us, arguments).at(us[0]).value;
+  };
+  answer("enable_events");
+  const celery::Client::Handle nap = client.delay("addTask.nap", 60), sum = client.delay("addTask.add", 5, 5);
+  listener.wait_for("task-started", nap.id());
+  listener.wait_for("task-received", sum.id());
+  EXPECT_EQ(answer("reserved").at(0).at("id"), celery::json::value(sum.id()));
+  EXPECT_EQ(answer("revoke", {{"task_id", nap.id()}, {"terminate", true}}), celery::ok("revoked"));
+  listener.wait_for("task-succeeded", sum.id());
+  EXPECT_EQ(state_and_outcome(nap), "REVOKED: TaskRevokedError: terminated");
+  EXPECT_EQ(state_and_outcome(sum), "SUCCESS: 10");
+  EXPECT_EQ(worker.stop(SIGTERM).exit_code, 0);
+}
+
 void a_broker_that_restarts_gets_its_worker_back(Broker& broker) {
   const auto waiting = [&] { return amqp::Connection(broker.url()).waiting("celery"); };
   const unsigned before = waiting();  // a task with a countdown of ten minutes
@@ -417,6 +438,7 @@ TEST(celery_monitor, beside_one_broker) {
   prepare_python(broker);
   tasks_wait_overlap_and_survive_their_worker(broker);
   what_is_no_task_is_kept_aside_and_no_worker_loops(broker);
+  a_task_that_waits_is_reserved_and_starts_when_the_one_before_it_is_terminated(broker);
   if (have_celery) {
     clients_in_python_use_it_like_one_of_pythons(broker);
     its_client_uses_pythons_worker(broker);
@@ -432,15 +454,13 @@ TEST(celery_monitor, only_the_worker_with_a_pool_answers_while_it_is_busy_and_la
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
-  const std::string after = " +[\\d.]+ ms  ", pong = R"(\{"ok":"pong"\})";
-  for (const std::string& row : {"ping" + after + pong + after + pong, "ping" + after + pong + " +none",
-                                 "active" + after + "addTask\\.nap" + after + "no task",
-                                 "reserved" + after + "addTask\\.add", "revoke" + after + R"(\{"ok":"revoked"\})"}) {
+  const std::string pong = R"(\{"ok":"pong"\})";
+  const std::string after = " +[\\d.]+ ms  ", after_seconds = " +\\d{4,}\\.\\d ms  ";
+  for (const std::string& row :
+       {"ping, idle" + after + pong + after + pong, "ping, busy" + after + pong + " +no answer in 1000 ms",
+        "active, busy" + after + "addTask\\.nap" + after + "no task", "ping, too late" + after_seconds + pong}) {
     EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
   }
-  EXPECT_TRUE(result.has_line("answers that came too late for their question: 1")) << result.text();
-  EXPECT_TRUE(result.has_line("events of the task that had to wait: task-received, task-started, task-succeeded"))
-      << result.text();
 }
 
 TEST(celery_monitor, celerys_own_command_finds_one_of_the_two_busy_workers) {

@@ -42,7 +42,7 @@ class Inspector {
     return answers;
   }
 
-  int late = 0;  ///< answers that came when their question was no longer waited for
+  Answers late;  ///< came when their question was no longer waited for
 
  private:
   Answers collect(const std::string& method, const std::vector<std::string>& workers, const json::object& arguments,
@@ -51,10 +51,10 @@ class Inspector {
     const json::object reply_to = {{"exchange", "reply.celery.pidbox"}, {"routing_key", answers_}};
     json::object question = {{"method", method}, {"arguments", arguments}, {"reply_to", reply_to}, {"ticket", ticket}};
     if (!workers.empty()) question["destination"] = json::value_from(workers);
+    asked_[ticket] = {};
     broker_.publish("celery.pidbox", "",
                     {.body = json::serialize(question), .content_type = "application/json", .persistent = false});
 
-    const cookbook::Stopwatch watch;
     const auto end = std::chrono::steady_clock::now() + timeout;
     Answers answers;
     while (workers.empty() || answers.size() < workers.size()) {
@@ -62,12 +62,15 @@ class Inspector {
       if (left.count() <= 0) break;
       const auto message = broker_.next(left);
       if (!message) break;
-      if (member(headers_of(*message), "ticket") != json::value(ticket)) {
-        ++late;  // the answer to an earlier question
-        continue;
-      }
+      const json::value of = member(headers_of(*message), "ticket");
+      const auto asked = asked_.find(of.is_string() ? of.get_string() : "");
+      if (asked == asked_.end()) continue;  // nobody has asked this
+      // An answer to an earlier question is none to this one.
+      Answers& belongs_to = of == json::value(ticket) ? answers : late;
       const json::value answer = parsed_body(*message);  // {"pool@here": value}
-      for (const auto& [worker, value] : answer.as_object()) answers[worker] = {value, 1e3 * watch.seconds()};
+      for (const auto& [worker, value] : answer.as_object()) {
+        belongs_to[worker] = {value, 1e3 * asked->second.seconds()};
+      }
     }
     return answers;
   }
@@ -75,6 +78,7 @@ class Inspector {
   amqp::Connection broker_;
   std::chrono::milliseconds timeout_;
   std::string answers_;
+  std::map<std::string, cookbook::Stopwatch, std::less<>> asked_;  // since when, by the tickets
 };
 
 /// Gets a copy of all events, as a monitor does.
@@ -99,15 +103,6 @@ class Listener {
       const json::value& task = member(event, "uuid");
       events_.emplace_back(event.at("type").as_string(), (task.is_null() ? event.at("hostname") : task).as_string());
     }
-  }
-
-  /// The types of the events about a task or a worker so far.
-  std::vector<std::string> types_about(const std::string& about) const {
-    std::vector<std::string> types;
-    for (const Event& event : events_) {
-      if (event.second == about) types.push_back(event.first);
-    }
-    return types;
   }
 
  private:

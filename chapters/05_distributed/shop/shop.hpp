@@ -1,6 +1,7 @@
 /// The objects of the recipe shop.
 #pragma once
 
+#include <fmt/format.h>
 #include <kj/timer.h>
 
 #include <map>
@@ -45,6 +46,8 @@ class Shop : public api::Shop::Server {
     return kj::READY_NOW;
   }
 
+  std::string* steps = nullptr;  ///< where the shop notes how it changes balances, if not nullptr
+
  protected:
   long& account_of(const std::string& name) {
     const auto found = accounts_.find(name);
@@ -58,12 +61,27 @@ class Shop : public api::Shop::Server {
   }
 
   void change(const std::string& name, long cents) {
-    long& account = account_of(name);
-    if (account + cents < 0) throw std::domain_error("the balance is too low");
-    account += cents;  // since it was read nothing was waited for, so no other call came in between
+    const long before = read(name);
+    if (before + cents < 0) throw std::domain_error("the balance is too low");
+    write(name, before + cents);  // since it was read nothing was waited for, so no other call came in between
+  }
+
+  long read(const std::string& name) {
+    const long cents = account_of(name);
+    note("read", cents);
+    return cents;
+  }
+
+  void write(const std::string& name, long cents) {
+    note("write", cents);
+    account_of(name) = cents;
   }
 
  private:
+  void note(const char* step, long cents) {
+    if (steps != nullptr) *steps += fmt::format("{}{} {}", steps->empty() ? "" : ", ", step, cents);
+  }
+
   std::map<std::string, long> accounts_;
 };
 
@@ -76,10 +94,11 @@ class ShopWithBank : public Shop {
   kj::Promise<void> deposit(DepositContext context) override {
     const std::string name = context.getParams().getName();
     const long cents = amount(context.getParams().getCents());
-    const long before = account_of(name);
+    const long before = reads_first_ ? read(name) : 0;
+    account_of(name);  // throws if there is none, before the bank is asked
     return timer_.afterDelay(1 * kj::MILLISECONDS).then([this, name, cents, before] {
       if (reads_first_) {
-        account_of(name) = before + cents;  // overwrites what others have deposited during the wait
+        write(name, before + cents);  // overwrites what others have deposited during the wait
       } else {
         change(name, cents);
       }
