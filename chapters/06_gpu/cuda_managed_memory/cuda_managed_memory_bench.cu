@@ -26,6 +26,12 @@ __global__ void set(unsigned* numbers, std::size_t count) {
   if (i < count) numbers[i] = static_cast<unsigned>(i);
 }
 
+/// Writes its results elsewhere: from pages on the device into pages that stay on the host.
+__global__ void add_one_into(const unsigned* numbers, unsigned* results, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) results[i] = numbers[i] + 1;
+}
+
 template <typename Kernel>
 void start(Kernel kernel, unsigned* numbers, std::size_t count) {
   kernel<<<static_cast<unsigned>((count + 255) / 256), 256>>>(numbers, count);
@@ -141,6 +147,19 @@ int main(int argc, char** argv) {
        [&] {
          seconds(move_in);
          return seconds(move_out);
+       }},
+      {"to the host: copy from managed memory", once,
+       [&] {
+         seconds(move_in);
+         return seconds([&] { CUDA_CHECK(cudaMemcpyAsync(pinned, managed.data(), bytes, cudaMemcpyDeviceToHost)); });
+       }},
+      {"to the host: written by a kernel", once,
+       [&] {
+         seconds(move_in);
+         return seconds([&] {
+           add_one_into<<<static_cast<unsigned>((count + 255) / 256), 256>>>(managed.data(), stays.data(), count);
+           CUDA_CHECK(cudaGetLastError());
+         });
        }},
       {"to the host: touched by one thread", once,
        [&] {
