@@ -3,7 +3,7 @@
 // Filters a picture on the GPU by cuFFT: transform picture and filter, multiply the two spectra, transform back. That
 // takes the picture as one tile of an endless pattern, so what the filter would reach beyond an edge comes from the
 // opposite edge. Zeros below the picture and to its right keep the edges apart. The program tries several numbers of
-// them, and shows how many pixels are wrong, and how long the device takes. The time depends on the prime factors of the
+// them, and shows how many pixels are wrong, and how long the device takes. The time depends on the prime factors of
 // rows and columns; the largest stands beside it.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter.cu common/cookbook/*.cpp -lcufft -lpng -lfmt -o cuda_fft_filter
