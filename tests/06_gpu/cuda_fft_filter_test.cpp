@@ -26,7 +26,8 @@ TEST(cuda_fft_filter, is_right_for_sizes_of_all_kinds) {
     }
     for (const int zeros : {0, 1, 2, 4, 8, 10}) {
       const auto size = std::to_string(rows + zeros) + " x " + std::to_string(columns + zeros);
-      const auto wrong = result.captures("^ +" + std::to_string(zeros) + " +" + size + " +([0-9]+) +[0-9]+ us$");
+      const auto wrong =
+          result.captures("^ +" + std::to_string(zeros) + " +([0-9]+) +" + size + " +[0-9]+ +[0-9]+ us$");
       ASSERT_EQ(wrong.size(), 1U) << size << '\n' << result.text();
       EXPECT_EQ(wrong[0] == "0", zeros >= 2) << result.text();
     }
@@ -38,11 +39,31 @@ TEST(cuda_fft_filter, wrong_pixels_are_those_whose_neighbours_at_the_opposite_ed
   // and column of zeros leave the first ones wrong.
   const auto result = run("cuda_fft_filter", {"--rows", "64", "--columns", "100"});
   if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  const auto wrong = result.captures("^ +[01] +6[45] x 10[01] +([0-9]+) +[0-9]+ us$");
+  const auto wrong = result.captures("^ +[01] +([0-9]+) +6[45] x 10[01] +[0-9]+ +[0-9]+ us$");
   ASSERT_EQ(wrong.size(), 2U) << result.text();
   EXPECT_LE(std::stoi(wrong[0]), 64 * 100 - 60 * 96) << result.text();
   EXPECT_GT(std::stoi(wrong[0]), (64 * 100 - 60 * 96) * 9 / 10) << result.text();
   EXPECT_LT(std::stoi(wrong[1]), std::stoi(wrong[0])) << result.text();
+}
+
+TEST(cuda_fft_filter, names_the_largest_prime_factor_of_both_lengths) {
+  const auto result = run("cuda_fft_filter", {"--rows", "1024", "--columns", "25"});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  // 1024 and 25, 1025 and 26, 1026 and 27, 1028 and 29, 1032 and 33, 1034 and 35
+  EXPECT_THAT(result.captures(" x [0-9]+ +([0-9]+) +[0-9]+ us$"),
+              testing::ElementsAre("5", "41", "19", "257", "43", "47"))
+      << result.text();
+}
+
+TEST(cuda_fft_filter_timing, a_large_prime_factor_takes_longer_than_small_ones) {
+  const auto result = run("cuda_fft_filter");
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  std::vector<int> times;
+  for (const std::string& value : result.captures(" ([0-9]+) us$")) times.push_back(std::stoi(value));
+  ASSERT_EQ(times.size(), 6U) << result.text();  // with 0, 1, 2, 4, 8 and 10 zeros
+  EXPECT_GT(times[1], 1.5 * times[2]) << result.text();
+  EXPECT_GT(times[2], 1.1 * times[3]) << result.text();
+  EXPECT_GT(times[4], 1.1 * times[5]) << result.text();
 }
 
 TEST(cuda_fft_filter, writes_both_pictures) {

@@ -26,6 +26,12 @@ __global__ void set(unsigned* numbers, std::size_t count) {
   if (i < count) numbers[i] = static_cast<unsigned>(i);
 }
 
+/// Writes its results elsewhere: from pages on the device into pages that stay on the host.
+__global__ void add_one_into(const unsigned* numbers, unsigned* results, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) results[i] = numbers[i] + 1;
+}
+
 template <typename Kernel>
 void start(Kernel kernel, unsigned* numbers, std::size_t count) {
   kernel<<<static_cast<unsigned>((count + 255) / 256), 256>>>(numbers, count);
@@ -120,6 +126,27 @@ int main(int argc, char** argv) {
     });
   }
 
+  // Two more ways back to the host, whose results are looked at here.
+  const auto copy_managed_out = [&] {
+    CUDA_CHECK(cudaMemcpyAsync(pinned, managed.data(), bytes, cudaMemcpyDeviceToHost));
+  };
+  const auto write_results_out = [&] {
+    add_one_into<<<static_cast<unsigned>((count + 255) / 256), 256>>>(managed.data(), stays.data(), count);
+    CUDA_CHECK(cudaGetLastError());
+  };
+  std::fill_n(pinned, count, 0U);
+  std::fill_n(stays.data(), count, 0U);
+  seconds([&] {
+    move_in();
+    copy_managed_out();
+    write_results_out();
+  });
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    wrong += pinned[i] != managed.data()[i] || stays.data()[i] != managed.data()[i] + 1;
+  }
+  checks.equal("wrong numbers: copied from managed memory, or written by a kernel", wrong, 0U);
+
   // One way each, and pages that nobody had before.
   const double once = static_cast<double>(bytes);
   const std::vector<cookbook::Benchmark> one_way = {
@@ -141,6 +168,16 @@ int main(int argc, char** argv) {
        [&] {
          seconds(move_in);
          return seconds(move_out);
+       }},
+      {"to the host: copy from managed memory", once,
+       [&] {
+         seconds(move_in);
+         return seconds(copy_managed_out);
+       }},
+      {"to the host: written by a kernel", once,
+       [&] {
+         seconds(move_in);
+         return seconds(write_results_out);
        }},
       {"to the host: touched by one thread", once,
        [&] {
