@@ -79,15 +79,15 @@ int main(int argc, char** argv) {
   const TimeLine one(marks, chunks);
   const float copies_in = one.sum(0), kernels = one.sum(1), copies_out = one.sum(2);
   const float longest = std::max({copies_in, kernels, copies_out}), others = copies_in + kernels + copies_out - longest;
-  cookbook::println("one stream: {:.2f} ms (copies in {:.2f}, kernels {:.2f}, copies out {:.2f})", one.total(),
+  cookbook::println("one stream: {:.2f} ms (copies in {:.2f} ms, kernels {:.2f} ms, copies out {:.2f} ms)", one.total(),
                     copies_in, kernels, copies_out);
   draw(one, one.total());
   checks.equal("wrong results with one stream", wrong_results(), 0);
 
   run(chunks);
   const TimeLine many(marks, chunks);
-  cookbook::println("one stream per chunk: {:.2f} ms (calculated: {:.2f} + {:.2f} / {} = {:.2f})", many.total(),
-                    longest, others, chunks, longest + others / chunks);
+  cookbook::println("one stream per chunk: {:.2f} ms (calculated: {:.2f} ms + {:.2f} ms / {} = {:.2f} ms)",
+                    many.total(), longest, others, chunks, longest + others / chunks);
   draw(many, one.total());
   checks.equal("wrong results with one stream per chunk", wrong_results(), 0);
   checks.that("the host had queued all of it before the device began", host_was_ahead);

@@ -57,6 +57,6 @@ inline void draw(const TimeLine& times, float scale) {
       std::fill(line.begin() + column(times.begin[part][chunk]), line.begin() + column(times.end[part][chunk]),
                 "iko"[part]);
     }
-    cookbook::println("  chunk {:<2}  {}", chunk + 1, line);
+    cookbook::println("  chunk  {:<2}  {}", chunk + 1, line);
   }
 }
