@@ -1,5 +1,6 @@
 /// The sum of one float per thread over a whole grid, in one launch and in the same order on every run: what the fast
-/// forms of cuda_reduction and cuda_dot_product have in common. The recipe cuda_reduction explains it.
+/// forms of cuda_reduction and cuda_dot_product have in common. Where the recipe cuda_reduction counts the blocks that
+/// have finished, this counts those that have started, while their values are being loaded.
 #pragma once
 
 #include <algorithm>

@@ -45,16 +45,6 @@ class Blas {
                              &beta, c.values, c.columns));       // the result
   }
 
-  /// The same for matrices on the host: copies the factors to the device, c too if it is needed, and the result back.
-  void multiply(double alpha, const Matrix& a, const Matrix& b, double beta, Matrix& c) {
-    const gpu::DeviceArray<double> device_a(a.values), device_b(b.values);
-    gpu::DeviceArray<double> device_c =
-        beta == 0 ? gpu::DeviceArray<double>(c.values.size()) : gpu::DeviceArray<double>(c.values);
-    multiply(alpha, {a.rows, a.columns, device_a.data()}, {b.rows, b.columns, device_b.data()}, beta,
-             {c.rows, c.columns, device_c.data()});
-    c.values = device_c.to_host();
-  }
-
  private:
   cublasHandle_t handle_ = nullptr;
 };

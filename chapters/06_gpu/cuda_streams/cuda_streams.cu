@@ -1,8 +1,9 @@
 // Streams
 //
 // Copies numbers to the device, computes with them there, and copies the results back. In one stream these three run
-// one after the other. Cut into chunks on several streams, one chunk is copied while another is computed. The program
-// draws when each part has run (i copy in, k kernel, o copy out), to the same scale, and prints how long all took.
+// one after the other. With a stream per chunk, one chunk is copied in while another is computed and a third is copied
+// back. The program draws when each part has run (i copy in, k kernel, o copy out), and prints how long all took, and
+// how long it would take if the chunks passed the three stages without hindering one another.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_streams/cuda_streams.cu common/cookbook/*.cpp -lfmt -o cuda_streams
 // Run:     cuda_streams [--count N] [--chunks N] [--steps N]
@@ -32,7 +33,7 @@ __global__ void hold() {
 
 int main(int argc, char** argv) {
   std::size_t count = 1 << 24;
-  int chunks = 4, steps = 1000;
+  int chunks = 4, steps = 3500;
   cookbook::Options options("Overlap copies and kernels with streams");
   options.add("count", count, "numbers to compute with", 1000, 1 << 28);
   options.add("chunks", chunks, "chunks, each on a stream of its own", 1, 32);
@@ -70,18 +71,26 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
     // Each Stream converts to its handle.
     queue_chunks({streams.begin(), streams.end()}, buffers, chunks, steps, marks);
-    host_was_ahead &= cudaStreamQuery(streams[0]) == cudaErrorNotReady;
+    host_was_ahead &= cudaEventQuery(marks[4 * chunks]) == cudaErrorNotReady;  // the start of all
     cudaGetLastError();  // "not ready" is an answer, not an error: forget it
   };                     // the destructors of the streams wait
 
   run(1);
-  const TimeLine in_one_stream(marks, chunks);
-  draw("one stream", in_one_stream, in_one_stream.total());
+  const TimeLine one(marks, chunks);
+  const float copies_in = one.sum(0), kernels = one.sum(1), copies_out = one.sum(2);
+  const float longest = std::max({copies_in, kernels, copies_out}), others = copies_in + kernels + copies_out - longest;
+  cookbook::println("one stream: {:.2f} ms (copies in {:.2f} ms, kernels {:.2f} ms, copies out {:.2f} ms)", one.total(),
+                    copies_in, kernels, copies_out);
+  draw(one, one.total());
   checks.equal("wrong results with one stream", wrong_results(), 0);
+
   run(chunks);
-  draw("one stream per chunk", TimeLine(marks, chunks), in_one_stream.total());
+  const TimeLine many(marks, chunks);
+  cookbook::println("one stream per chunk: {:.2f} ms (calculated: {:.2f} ms + {:.2f} ms / {} = {:.2f} ms)",
+                    many.total(), longest, others, chunks, longest + others / chunks);
+  draw(many, one.total());
   checks.equal("wrong results with one stream per chunk", wrong_results(), 0);
-  checks.that("the host had queued all of it before the device was done", host_was_ahead);
+  checks.that("the host had queued all of it before the device began", host_was_ahead);
 
   for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
   return checks.exit_code();

@@ -19,7 +19,7 @@
 
 int main(int argc, char** argv) {
   std::size_t count = 1 << 26;
-  int chunks = 32, stream_count = 4, steps = 1000, rounds = 21;
+  int chunks = 32, stream_count = 4, steps = 3500, rounds = 21;
   cookbook::Options options("Measure copies and kernels on streams");
   options.add("count", count, "numbers to compute with", 1000, 1 << 28);
   options.add("chunks", chunks, "chunks", 1, 256);

@@ -43,17 +43,20 @@ struct TimeLine {
   std::vector<float> begin[3], end[3];
 };
 
-/// Prints how long all took and the parts of all chunks together, and draws them: 60 columns are `scale` milliseconds.
-inline void draw(const std::string& title, const TimeLine& times, float scale) {
-  cookbook::println("{}: {:.2f} ms (in {:.2f} ms, kernels {:.2f} ms, out {:.2f} ms)", title, times.total(),
-                    times.sum(0), times.sum(1), times.sum(2));
+/// Draws the parts of each chunk, in the order in which the device began with them: 60 columns are `scale`
+/// milliseconds.
+inline void draw(const TimeLine& times, float scale) {
   const auto column = [scale](float time) { return std::clamp(static_cast<int>(60 * time / scale), 0, 60); };
-  for (std::size_t chunk = 0; chunk < times.end[0].size(); ++chunk) {
+  std::vector<std::size_t> order(times.end[0].size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](auto left, auto right) { return times.end[0][left] < times.end[0][right]; });
+  for (const std::size_t chunk : order) {
     std::string line(60, '.');
     for (int part = 0; part < 3; ++part) {
       std::fill(line.begin() + column(times.begin[part][chunk]), line.begin() + column(times.end[part][chunk]),
                 "iko"[part]);
     }
-    cookbook::println("  chunk {:<2}  {}", chunk + 1, line);
+    cookbook::println("  chunk  {:<2}  {}", chunk + 1, line);
   }
 }

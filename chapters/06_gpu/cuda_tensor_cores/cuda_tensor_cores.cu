@@ -2,7 +2,8 @@
 //
 // A tensor core multiplies whole tiles of matrices: one call of a warp multiplies two tiles of 16 x 16 and adds the
 // product to a third. The factors have few digits: a bfloat16 has 8 binary digits, a float 24. The program multiplies
-// the same matrices in six ways, and prints how many operations per second each makes and how large its errors are.
+// the same matrices in six ways. Of the library's three it prints how large the errors are; of the three written by
+// hand, how many bytes they load from the device's memory per operation, which decides how fast they are.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores
 // Run:     cuda_tensor_cores [--size N]
@@ -19,14 +20,6 @@
 #include "tiled_tensor_product.cuh"
 
 namespace {
-
-/// The same without tensor cores: one thread per element, as in cuda_matrix_product.
-__global__ void float_product(const float* a, const float* b, float* c, int n) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-  float sum = 0;
-  for (int k = 0; k < n; ++k) sum += a[std::size_t(row) * n + k] * b[std::size_t(k) * n + column];
-  c[std::size_t(row) * n + column] = sum;
-}
 
 /// The matrices: random numbers, or whole ones from -8 to 8, which eight binary digits hold exactly.
 __host__ __device__ float number(unsigned seed, unsigned index, bool whole) {
@@ -84,33 +77,45 @@ int main(int argc, char** argv) {
   const auto by_cublas = [&](cublasComputeType_t compute) {
     cublas.multiply(a.data(), b.data(), c.data(), n, n, CUDA_R_32F, compute);
   };
+  // Bytes that are loaded per 1000 operations: a call of mma_sync makes 2 * 16^3 of them, with tiles of 16 x 16 x 2
+  // bytes. A warp with t x t tiles loads 2 t for t x t calls, a block with 8 x 8 tiles in shared memory 16 for 64.
+  const auto bytes = [](int loads, int calls) {
+    return 1000.0 * 2 * side * side * loads / (2.0 * side * side * side * calls);
+  };
   struct Way {
     std::string name;
+    double loaded;  ///< 0: by the library
     std::function<void()> run;
   };
   const Way ways[] = {
-      {"float, one thread per element",
-       [&] {
-         float_product<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(a.data(), b.data(), c.data(), n);
-         CUDA_CHECK(cudaGetLastError());
-       }},
-      {"bfloat16, one warp per tile",
+      {"cuBLAS, float", 0, [&] { by_cublas(CUBLAS_COMPUTE_32F); }},
+      {"cuBLAS, TF32", 0, [&] { by_cublas(CUBLAS_COMPUTE_32F_FAST_TF32); }},
+      {"cuBLAS, bfloat16", 0, [&] { cublas.multiply(short_a.data(), short_b.data(), c.data(), n, n, CUDA_R_16BF); }},
+      {"bfloat16, one tile per warp", bytes(2, 1),
        [&] {
          tensor_product<<<dim3(n / side, n / side), 32>>>(short_a.data(), short_b.data(), c.data(), n);
          CUDA_CHECK(cudaGetLastError());
        }},
-      {"bfloat16, tiles in shared memory",
-       [&] { wmma_tiles::start_product(short_a.data(), short_b.data(), c.data(), n); }},
-      {"cuBLAS, float", [&] { by_cublas(CUBLAS_COMPUTE_32F); }},
-      {"cuBLAS, TF32", [&] { by_cublas(CUBLAS_COMPUTE_32F_FAST_TF32); }},
-      {"cuBLAS, bfloat16", [&] { cublas.multiply(short_a.data(), short_b.data(), c.data(), n, n, CUDA_R_16BF); }}};
+      {"bfloat16, 4 x 4 tiles per warp", bytes(8, 16),
+       [&] {
+         constexpr int tiles = 4;
+         const dim3 blocks(n / side / tiles, n / side / tiles);
+         product_of_many_tiles<tiles><<<blocks, 32>>>(short_a.data(), short_b.data(), c.data(), n);
+         CUDA_CHECK(cudaGetLastError());
+       }},
+      {"bfloat16, 8 x 8 tiles per block", bytes(16, 64),
+       [&] { wmma_tiles::start_product(short_a.data(), short_b.data(), c.data(), n); }}};
 
   int inexact_sums = 0, inexact = 0;
+  double first = 0;
   for (const Way& way : ways) {
     fill_both(false);
     c.poison();
     const double tflops = reference::tflops(n, way.run);
-    cookbook::println("{:<34}{:6.1f} TFLOP/s, error {:7.5f} %", way.name, tflops, 100 * error(c, n, false));
+    if (first == 0) first = tflops;
+    const std::string note = way.loaded == 0 ? fmt::format("error {:7.5f} %", 100 * error(c, n, false))
+                                             : fmt::format("loads {:3.0f} bytes per 1000 operations", way.loaded);
+    cookbook::println("{:<32}{:6.1f} TFLOP/s {:6.1f} x   {}", way.name, tflops, tflops / first, note);
     if (way.name.find("bfloat16") != std::string::npos) inexact_sums += !(error(c, n, true) < 2e-5);
 
     fill_both(true);

@@ -83,12 +83,19 @@ void measure(cookbook::Checks& checks, reference::Cublas& cublas, int n, int rou
   };
   const std::vector<Way> ways = {
       {"cuBLAS, bfloat16", &library, [&] { by_cublas(a.data(), b.data(), CUDA_R_16BF, CUBLAS_COMPUTE_32F); }},
-      {"one warp per tile", &c,
+      {"one tile per warp", &c,
        [&] {
          tensor_product<<<dim3(n / side, n / side), 32>>>(a.data(), b.data(), c.data(), n);
          CUDA_CHECK(cudaGetLastError());
        }},
-      {"tiles in shared memory", &c, [&] { wmma_tiles::start_product(a.data(), b.data(), c.data(), n); }},
+      {"4 x 4 tiles per warp", &c,
+       [&] {
+         constexpr int tiles = 4;
+         const dim3 blocks(n / side / tiles, n / side / tiles);
+         product_of_many_tiles<tiles><<<blocks, 32>>>(a.data(), b.data(), c.data(), n);
+         CUDA_CHECK(cudaGetLastError());
+       }},
+      {"8 x 8 tiles per block", &c, [&] { wmma_tiles::start_product(a.data(), b.data(), c.data(), n); }},
       {"cuBLAS, TF32", &library,
        [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32); }},
       {"cuBLAS, float", &library, [&] { by_cublas(float_a.data(), float_b.data(), CUDA_R_32F, CUBLAS_COMPUTE_32F); }}};
