@@ -74,7 +74,7 @@ TEST(opencl_two_devices, the_first_time_is_taken_when_the_first_part_is_there) {
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   constexpr std::size_t elements = 1'000;
-  NotedWorker first(*device, elements, 500), second(*device, elements, 500, 100);
+  NotedWorker first(*device, elements, 500), second(*device, elements, 500, 400);
   std::vector<float> values(elements);
   run_both(first, second, elements / 2, values);  // a driver may compile the kernels here
   const Times times = run_both(first, second, 10, values);
