@@ -15,8 +15,8 @@
 #include "cookbook/cuda.hpp"
 #include "stream.hpp"
 
-/// The smallest rings have 512 places of 4 bytes; a place holds the distance in bytes from the beginning to its
-/// successor.
+/// The smallest rings have 512 places of 4 bytes; a place holds the distance in bytes from the ring's beginning
+/// to its successor.
 constexpr unsigned small_ring = 512;
 __constant__ unsigned ring_in_constant_memory[small_ring];
 

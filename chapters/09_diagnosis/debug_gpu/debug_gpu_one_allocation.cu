@@ -1,7 +1,7 @@
 // Pitfall: several arrays in one allocation
 //
 // The same store behind the end of an array as in debug_gpu. But both arrays were cut out of one allocation, as pools
-// of memory do. memcheck knows allocations, not arrays: to it the store is a good one, and it reports nothing.
+// of memory do. memcheck knows allocations, not arrays: to it the store is valid, and it reports nothing.
 //
 // Compile: nvcc -std=c++20 -O3 -lineinfo -arch=native -Icommon chapters/09_diagnosis/debug_gpu/debug_gpu_one_allocation.cu common/cookbook/*.cpp -lfmt -o debug_gpu_one_allocation
 // Run:     debug_gpu_one_allocation
