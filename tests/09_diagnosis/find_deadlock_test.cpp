@@ -112,6 +112,8 @@ $4 = 20
   EXPECT_EQ(mutex_of(21), "?");
 }
 
+std::string stores() { return beside(__FILE__, "../../chapters/09_diagnosis/find_deadlock/find_deadlock_stores.cpp"); }
+
 TEST(find_deadlock, names_the_circle_those_that_wait_for_it_and_the_line) {
   const test_support::TemporaryDirectory folder;
   const auto result = run("find_deadlock", {}, {.environment = {{"TMPDIR", folder.path.string()}}, .limit = 150s});
@@ -124,14 +126,15 @@ TEST(find_deadlock, names_the_circle_those_that_wait_for_it_and_the_line) {
     EXPECT_EQ(result.lines_with("^" + row).size(), 1U) << row << "\n" << result.text();
   }
   EXPECT_TRUE(result.lines_with("^clock").empty()) << "it waits for no mutex";
+  EXPECT_TRUE(result.has_line("ok    wait in a circle: [\"north\", \"east\", \"south\"]")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    outside of it: [\"clerk\", \"auditor\"]")) << result.text();
 
-  const auto source = lines_of(
-      test_support::text_of(beside(__FILE__, "../../chapters/09_diagnosis/find_deadlock/find_deadlock_stores.cpp")));
+  const auto source = lines_of(test_support::text_of(stores()));
   ASSERT_FALSE(source.empty());
   const auto lines = result.captures("find_deadlock_stores\\.cpp:(\\d+)");
-  ASSERT_EQ(lines.size(), 8U) << result.text();
+  ASSERT_EQ(lines.size(), 5U) << result.text();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string expected = i == 3 || i == 4 ? "std::scoped_lock lock(store.mutex);" : "second(to.mutex);";
+    const std::string expected = i >= 3 ? "std::scoped_lock lock(store.mutex);" : "second(to.mutex);";
     EXPECT_NE(source.at(std::stoi(lines[i]) - 1).find(expected), std::string::npos) << lines[i];
   }
 }
@@ -164,6 +167,45 @@ TEST(find_deadlock_join, the_debugger_tells_which_thread_join_waits_for) {
       << text;
   ASSERT_TRUE(std::regex_search(text, worker, std::regex("Thread 2 \\(Thread (0x[0-9a-f]+) "))) << text;
   EXPECT_EQ(waited_for[1], worker[1]) << text;
+}
+
+TEST(find_deadlock, thread_sanitizer_reports_the_circle_in_a_run_that_ends) {
+  const test_support::TemporaryDirectory folder;
+  const std::string program = folder.path / "program";
+  const auto compiled = run_tool({"g++", "-std=c++20", "-g", "-fsanitize=thread", stores(), "-pthread", "-o", program});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.text;
+  const std::string report = run_tool({"env", "TSAN_OPTIONS=exitcode=0", "setarch", "-R", program, "in-turns"}).text;
+  std::smatch circle;
+  ASSERT_TRUE(std::regex_search(report, circle, std::regex("graph: (M\\d+) .*=> (M\\d+) .*=> (M\\d+) .*=> (M\\d+)\n")))
+      << report;
+  EXPECT_EQ(circle[1], circle[4]);
+  for (int i = 1; i <= 3; ++i) {
+    std::smatch arrow;
+    EXPECT_TRUE(std::regex_search(
+        report, arrow,
+        std::regex(fmt::format("Mutex {} acquired here while holding mutex {} in thread T{}:\n(?:    #.*\n)*?"
+                               "    #.* move_goods.*find_deadlock_stores.cpp:(\\d+) ",
+                               circle.str(i + 1), circle.str(i), i))))
+        << i << "\n"
+        << report;
+    if (!arrow.empty()) {
+      EXPECT_NE(lines_of(test_support::text_of(stores())).at(std::stoi(arrow[1]) - 1).find("second(to.mutex);"),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(find_deadlock, in_turns_it_ends_however_long_a_thread_waits_for_its_second_mutex) {
+  const test_support::TemporaryDirectory folder;
+  std::string text = test_support::text_of(stores());
+  const std::size_t second = text.find("  std::scoped_lock second(");
+  ASSERT_NE(second, std::string::npos);
+  text.insert(second, "std::this_thread::sleep_for(std::chrono::milliseconds(300));");
+  const std::string source = folder.path / "slow.cpp", program = folder.path / "slow";
+  std::ofstream(source) << text;
+  const auto compiled = run_tool({"g++", "-std=c++20", source, "-pthread", "-o", program});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.text;
+  EXPECT_EQ(run_tool({"timeout", "20", program, "in-turns"}).exit_code, 0);
 }
 
 /// What ThreadSanitizer says of two threads that run one after the other; each statement is one thread's.

@@ -2,7 +2,7 @@
 //
 // One child sends numbers into a pipe, a second child reads them and sends their squares into another pipe, and this
 // process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file. When does it
-// come? The chain runs three times: all goes well, the second child is killed, and the parent forgets to close an end.
+// come? The chain runs three times: all goes well, the parent forgets to close an end, and the second child is killed.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
 // Run:     process_pipe [--items N]
@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <limits>
@@ -35,12 +34,13 @@ struct Run {
   std::vector<long> squares;  // the first hundred
   long read = 0, wrong = 0;
   bool end_of_file = false;
-  int sender = 0, squarer = 0;  // exit codes
+  double ms = 0;   // until end-of-file, or until the parent gives up
+  int sender = 0;  // its exit code
 };
 
-/// Reads the squares up to end-of-file, or until none has come for `limit`, and prints a row. `squarer_dies`: the
-/// squarer is killed when the first square has come.
-Run print_row(const char* what, const Squares& chain, std::chrono::milliseconds limit, bool squarer_dies = false) {
+/// Reads the squares up to end-of-file, or until none has come for `limit`. `squarer_dies`: the squarer is killed when
+/// the first square has come.
+Run read_squares(const Squares& chain, std::chrono::milliseconds limit, bool squarer_dies = false) {
   Run run;
   const cookbook::Stopwatch watch;
   for (long square = 0; comes_within(chain.results, limit); ++run.read) {
@@ -50,14 +50,16 @@ Run print_row(const char* what, const Squares& chain, std::chrono::milliseconds 
     run.wrong += square != run.read * run.read;
     if (run.read == 0 && squarer_dies) check(kill(chain.squarer, SIGKILL), "kill");
   }
-  const double ms = watch.seconds() * 1e3;
+  run.ms = watch.seconds() * 1e3;
   close(chain.results.reading);
   if (!run.end_of_file) check(kill(chain.squarer, SIGKILL), "kill");  // it would wait for ever
   run.sender = cookbook::exit_code_of(chain.sender);
-  run.squarer = cookbook::exit_code_of(chain.squarer);
-  cookbook::println("{:<32}{:9}   {:<10}{:8.1f} ms{:8}{:9}", what, run.read, run.end_of_file ? "after" : "not within",
-                    ms, run.sender, run.squarer);
+  cookbook::exit_code_of(chain.squarer);
   return run;
+}
+
+void print_row(const char* what, const Run& run) {
+  cookbook::println("{:<34}{:>7}   {:<10}{:8.1f} ms", what, run.read, run.end_of_file ? "after" : "not within", run.ms);
 }
 
 }  // namespace
@@ -69,19 +71,21 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   constexpr std::chrono::seconds long_enough(30);
 
-  cookbook::println("                                  squares   end-of-file         sender  squarer");
-  const Run good = print_row("every unused end is closed", start_squares(items), long_enough);
-  const Run killed =
-      print_row("the same, the squarer is killed", start_squares(std::numeric_limits<int>::max()), long_enough, true);
-  const Run open =
-      print_row("the parent keeps a writing end", start_squares(items, true), std::chrono::milliseconds(200));
+  const Run good = read_squares(start_squares(items), long_enough);
+  cookbook::println("the squares: {}", fmt::join(good.squares, " "));
+  cookbook::println("the parent closes                 squares   end-of-file");
+  print_row("every end that it does not use", good);
+  const Run open = read_squares(start_squares(items, true), std::chrono::milliseconds(200));
+  print_row("all of these but a writing end", open);
+  const Run killed = read_squares(start_squares(std::numeric_limits<int>::max()), long_enough, true);
+  cookbook::println("the squarer is killed: {} for the parent, signal {} for the sender",
+                    killed.end_of_file ? "end-of-file" : "nothing", -killed.sender);
 
-  cookbook::println("the squares of the first row: {}", fmt::join(good.squares, " "));
   cookbook::Checks checks;
-  checks.equal("squares in the first row and in the third", std::vector{good.read, open.read}, {items, items});
-  checks.equal("numbers that are not the expected square", std::vector{good.wrong, killed.wrong, open.wrong},
+  checks.equal("squares in the two rows", std::vector{good.read, open.read}, {items, items});
+  checks.equal("numbers that are not the expected square", std::vector{good.wrong, open.wrong, killed.wrong},
                {0, 0, 0});
-  checks.equal("end-of-file in the three rows",
-               fmt::format("{}, {}, {}", good.end_of_file, killed.end_of_file, open.end_of_file), "true, true, false");
+  checks.equal("end-of-file in the three runs",
+               fmt::format("{}, {}, {}", good.end_of_file, open.end_of_file, killed.end_of_file), "true, false, true");
   return checks.exit_code();
 }
