@@ -136,7 +136,9 @@ TEST(flynn_taxonomy, the_program_has_a_row_per_way_and_says_how_many_lanes_it_ha
   EXPECT_EQ(result.captures("^(SISD|SIMD|MISD|MIMD) .* [0-9.]+ ms(?: +[0-9.]+ x)?$"),
             (std::vector<std::string>{"SISD", "SIMD", "MISD", "MIMD"}))
       << result.text();
-  EXPECT_EQ(result.captures("^SIMD .* (\\d+) numbers at a time "), std::vector<std::string>{std::to_string(lanes)});
+  EXPECT_EQ(result.captures("^SIMD  1 thread .* (\\d+) numbers at a time "),
+            std::vector<std::string>{std::to_string(lanes)});
+  EXPECT_EQ(result.captures("^MIMD  3 threads.* (\\d+) pieces at a time "), std::vector<std::string>{"3"});
 }
 
 #ifdef __x86_64__

@@ -1,10 +1,11 @@
 // Rings of cache lines in the process, the program from outside.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "01_getting_started/memory_latency/pages.hpp"
@@ -126,24 +127,22 @@ TEST(memory_latency, a_line_is_a_cache_line) { EXPECT_EQ(sizeof(Line), 64U); }
 TEST(memory_latency, has_a_row_per_size_up_to_the_largest) {
   const auto result = run("memory_latency", {"--largest", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^ +(\\d+ [KM]iB)(?: +[0-9.]+ ns){3}$"),
+  EXPECT_EQ(result.captures("^ +(\\d+ [KM]iB)(?: +[0-9.]+ ns){2}  (?:L\\d of \\d+ [KM]iB|none|unknown)$"),
             (std::vector<std::string>{"4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"}))
       << result.text();
-  EXPECT_GE(result.lines_with("^from memory of node \\d+: [0-9.]+ ns$").size(), 1U) << result.text();
 }
 
 // hwloc takes a description of a machine for the machine itself.
-TEST(memory_latency, the_caches_for_data_and_the_nodes_are_those_of_the_machine) {
-  for (const auto& [machine, caches, nodes] :
-       {std::tuple("numa:2 l3:1(size=8388608) l2:1(size=1572864) l1d:1(size=49152) pu:1",
-                   "L1 48 KiB, L2 1536 KiB, L3 8 MiB", std::vector<std::string>{"0", "1"}),
-        {"l1d:1(size=32768) pu:1", "L1 32 KiB", {"0"}},
-        {"pu:1", "", {"0"}}}) {
+TEST(memory_latency, each_row_names_the_first_cache_of_the_machine_that_has_room_for_it) {
+  using Texts = std::vector<std::string>;
+  const std::string l1 = "L1 of 64 KiB", l2 = "L2 of 512 KiB", l3 = "L3 of 8 MiB";
+  for (const auto& [machine, caches] :
+       {std::pair("numa:2 l3:1(size=8388608) l2:1(size=524288) l1d:1(size=65536) pu:1", Texts{l1, l1, l1, l2, l3}),
+        {"l1d:1(size=32768) pu:1", {"L1 of 32 KiB", "L1 of 32 KiB", "none", "none", "none"}},
+        {"pu:1", Texts(5, "unknown")}}) {
     const auto result = run("memory_latency", {"--largest", "1"}, {.environment = {{"HWLOC_SYNTHETIC", machine}}});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.captures("^caches, as hwloc reports them: (.*)$"), std::vector<std::string>{caches})
-        << result.text();
-    EXPECT_EQ(result.captures("^from memory of node (\\d+): "), nodes) << result.text();
+    EXPECT_EQ(result.captures("^ .* ns  (.*)$"), caches) << result.text();
   }
 }
 
@@ -159,11 +158,19 @@ TEST(memory_latency_timing, with_large_pages_a_step_through_much_memory_is_short
   std::ifstream setting("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string text;
   if (!std::getline(setting, text) || text.find("[never]") != std::string::npos) GTEST_SKIP() << "no large pages here";
-  const auto result = run("memory_latency", {"--largest", "256"});
-  const auto small = result.captures("^ +256 MiB +[0-9.]+ ns +([0-9.]+) ns"),
-             large = result.captures("^ +256 MiB .* ([0-9.]+) ns$");
-  ASSERT_TRUE(small.size() == 1 && large.size() == 1) << result.text();
-  EXPECT_LT(std::stod(large[0]), std::stod(small[0])) << result.text();
+  const auto at_random = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--largest", "256"});
+    const auto result = run("memory_latency", arguments);
+    const auto time = result.captures("^ +256 MiB +[0-9.]+ ns +([0-9.]+) ns");
+    EXPECT_EQ(time.size(), 1U) << result.text();
+    return time.size() == 1 ? std::stod(time[0]) : -1;
+  };
+  double small = 1e9, large = 1e9;  // the shortest of three runs each, in turns
+  for (int i = 0; i < 3; ++i) {
+    small = std::min(small, at_random({}));
+    large = std::min(large, at_random({"--large-pages"}));
+  }
+  EXPECT_LT(large, small);
 }
 
 }  // namespace

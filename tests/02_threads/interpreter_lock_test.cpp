@@ -69,12 +69,12 @@ TEST(interpreter_lock, one_thread_computes_at_once_and_those_that_give_the_lock_
   for (const std::string threads : {"2", "5"}) {
     const auto result = run("interpreter_lock", {"--threads", threads}, {.limit = 60s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(
-        result.has_line("ok    most threads at once under one lock: computing, and waiting with the lock kept: [1, 1]"))
-        << result.text();
-    EXPECT_TRUE(result.has_line("ok    threads computed at the same time with a lock each: yes")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    threads waited at the same time under one lock that they had given up: yes"))
-        << result.text();
+    for (const std::string line : {"most threads at once under one lock, computing: 1",
+                                   "most threads at once under one lock, waiting and keeping it: 1",
+                                   "several at once under one lock, waiting and giving it up: yes",
+                                   "several at once without a common lock, computing: yes"}) {
+      EXPECT_TRUE(result.has_line("ok    " + line)) << line << result.text();
+    }
   }
 }
 
@@ -89,10 +89,10 @@ TEST(interpreter_lock, waiting_takes_as_long_as_the_server_does_and_in_turn_if_t
   };
   times("1 thread computes");
   times("3 threads compute");
-  EXPECT_GE(times("3 threads wait for 20 ms").first, 20);
-  EXPECT_GE(times("3 threads wait for 20 ms").second, 20);
-  EXPECT_GE(times("3 threads wait, and keep the lock").first, 60);
-  EXPECT_GE(times("3 threads wait, and keep the lock").second, 20);
+  EXPECT_GE(times("3 threads wait, keep the lock").first, 60);
+  EXPECT_GE(times("3 threads wait, keep the lock").second, 20);
+  EXPECT_GE(times("3 threads wait, give it up").first, 20);
+  EXPECT_GE(times("3 threads wait, give it up").second, 20);
   EXPECT_GE(times("10 waits of 1 ms, another computes").second, 10);
   // Each reply waits until the other thread has had its 5 ms; half of them, if that one was interrupted now and then
   // before it asked for its next turn.
@@ -272,7 +272,7 @@ TEST(interpreter_lock_timing, threads_gain_by_waiting_and_without_the_lock_by_co
   };
   const auto [one_for_all, one_each] = times("1 thread computes");
   const auto [all_for_all, all_each] = times("8 threads compute");
-  const auto [wait_for_all, wait_each] = times("8 threads wait for 20 ms");
+  const auto [wait_for_all, wait_each] = times("8 threads wait, give it up");
   const auto [ten_for_all, ten_each] = times("10 waits of 1 ms, another computes");
   ASSERT_EQ(one_for_all.size() + all_for_all.size() + all_each.size() + wait_for_all.size() + ten_for_all.size(), 5U)
       << result.text();

@@ -1,8 +1,10 @@
-/// Two counters for two threads, and three ways to count in one of them.
+/// Counters in one piece of memory, and two ways to count.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 using Counter = std::atomic<long>;
 
@@ -10,27 +12,23 @@ using Counter = std::atomic<long>;
 /// name std::hardware_destructive_interference_size.)
 constexpr std::size_t cache_line = 64;
 
-/// One counter after the other. Without alignas a line could end between them.
-struct alignas(cache_line) OneLine {
-  Counter first = 0, second = 0;
+/// Counters side by side, from the beginning of a line. (Of a pair of lines, since some processors load lines in
+/// pairs.)
+struct alignas(2 * cache_line) Counters {
+  std::array<Counter, 32> all = {};
+
+  /// The counter that begins so many bytes after the first one.
+  Counter& at(std::size_t bytes) { return all.at(bytes / sizeof(Counter)); }
 };
 
-/// Each counter begins a line of its own. (Twice the size, since some processors load lines in pairs.)
-struct TwoLines {
-  alignas(2 * cache_line) Counter first = 0;
-  alignas(2 * cache_line) Counter second = 0;
-};
+/// The number of the line in which the counter lies.
+inline std::uintptr_t line_of(const Counter& counter) {
+  return reinterpret_cast<std::uintptr_t>(&counter) / cache_line;
+}
 
 /// On x86 each addition needs the line in this core's cache at once, and in no other cache.
 inline void add_atomically(Counter& counter, long counts) {
   for (long i = 0; i < counts; ++i) counter.fetch_add(1, std::memory_order_relaxed);
-}
-
-/// Enough for a counter that only one thread writes. The store may wait inside the core until the line is there.
-inline void load_and_store(Counter& counter, long counts) {
-  for (long i = 0; i < counts; ++i) {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
 }
 
 /// Counts in a register, and writes to memory once.

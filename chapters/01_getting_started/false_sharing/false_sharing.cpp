@@ -2,13 +2,13 @@
 //
 // Two threads count, each in a counter of its own. They share no variable, and yet they slow each other down if both
 // counters lie in one cache line: a line can be written by one core at a time, so it moves to and fro between the
-// two. The program counts in three ways (counters.hpp): with one thread alone, with two threads whose counters lie
-// in one line, and with two threads whose counters lie in two lines.
+// two. The program moves the second counter away from the first one, and shows how long an addition takes.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/false_sharing/false_sharing.cpp common/cookbook/*.cpp -lfmt -pthread -o false_sharing
 // Run:     false_sharing [--counts N]
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -48,12 +48,6 @@ double seconds_together(Counter& first, Counter& second, Count count, long count
   return std::ranges::max(seconds);
 }
 
-/// How many bytes lie between the beginnings of the two counters.
-template <typename Counters>
-long distance(const Counters& counters) {
-  return reinterpret_cast<const char*>(&counters.second) - reinterpret_cast<const char*>(&counters.first);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,38 +56,37 @@ int main(int argc, char** argv) {
   options.add("counts", counts, "additions of each thread", 1'000, 100'000'000);
   options.parse(argc, argv);
 
-  OneLine together;
-  TwoLines apart;
+  Counters counters;
+  Counter& first = counters.at(0);
+  const std::vector<std::size_t> distances = {8, 16, 32, 56, 64, 128};
   long made = 0;
-  std::vector<cookbook::Benchmark> rows;  // three for each way to count; the 1 is an amount, not used here
-  for (const Count count : {add_atomically, load_and_store, add_locally}) {
-    rows.emplace_back("one thread", 1, [&, count] {
-      made += counts;
-      return seconds_alone(together.first, count, counts);
-    });
-    rows.emplace_back("two threads, one line", 1, [&, count] {
+  std::vector<cookbook::Benchmark> rows;  // the 1 is an amount, not used here
+  rows.emplace_back("one thread", 1, [&] {
+    made += counts;
+    return seconds_alone(first, add_atomically, counts);
+  });
+  const auto add_row = [&](std::size_t distance, Count count) {
+    rows.emplace_back("two threads", 1, [&, distance, count] {
       made += 2 * counts;
-      return seconds_together(together.first, together.second, count, counts);
+      return seconds_together(first, counters.at(distance), count, counts);
     });
-    rows.emplace_back("two threads, two lines", 1, [&, count] {
-      made += 2 * counts;
-      return seconds_together(apart.first, apart.second, count, counts);
-    });
-  }
+  };
+  for (const std::size_t distance : distances) add_row(distance, add_atomically);
+  add_row(distances.front(), add_locally);
   const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 21);  // in 21 rounds
 
-  cookbook::println("one addition     one thread   two threads, counters   two threads, counters");
-  cookbook::println("{:>43} bytes apart{:>12} bytes apart", distance(together), distance(apart));
-  const auto print = [&](std::string_view way, std::size_t row) {
-    const auto ns = [&](std::size_t i) { return timings[i].median / static_cast<double>(counts) * 1e9; };
-    cookbook::println("{:<16}{:8.2f} ns{:21.2f} ns{:21.2f} ns", way, ns(row), ns(row + 1), ns(row + 2));
+  const auto ns = [&](std::size_t row) { return timings[row].median / static_cast<double>(counts) * 1e9; };
+  const auto print = [&](std::string_view what, std::size_t distance, std::size_t row) {
+    cookbook::println("{:<23}{:>15} bytes{:>9}{:>13.2f} ns", what, distance,
+                      line_of(counters.at(distance)) == line_of(first) ? "one" : "two", ns(row));
   };
-  print("atomic add", 0);
-  print("load and store", 3);
-  print("local sum", 6);
+  cookbook::println("{:<23}{:>21}{:>9}{:>16}", "", "from one to the other", "lines", "one addition");
+  cookbook::println("{:<53}{:>13.2f} ns", "one thread", ns(0));
+  for (std::size_t i = 0; i < distances.size(); ++i) print("two threads", distances[i], i + 1);
+  print("two, with local sums", distances.front(), distances.size() + 1);
 
   cookbook::Checks checks;
-  const long counted = together.first + together.second + apart.first + apart.second;
+  const long counted = std::accumulate(counters.all.begin(), counters.all.end(), 0L);
   checks.equal("additions that were lost", made - counted, 0);
   return checks.exit_code();
 }

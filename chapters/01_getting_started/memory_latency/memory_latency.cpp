@@ -2,14 +2,15 @@
 //
 // How long does a processor wait for a number from memory? The program walks along a ring of cache lines, each of which
 // says where the next one is, so that no load can begin before the previous one has ended. The more memory the ring
-// takes, the farther away its lines are: the time of a step rises where a cache is full. In the order of memory it
-// rises much less, since the processor guesses the next line and loads it ahead. In large pages it rises less, too.
+// takes, the farther away its lines are: in random order the time of a step rises where a cache is full. In the order
+// of memory it rises much less, since the processor guesses the next line and loads it ahead.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency.cpp common/cookbook/*.cpp -lhwloc -lfmt -o memory_latency
-// Run:     memory_latency [--largest MIB]
+// Run:     memory_latency [--largest MIB] [--large-pages]
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
@@ -39,39 +40,29 @@ double nanoseconds_per_step(const Line* line) {
 
 int main(int argc, char** argv) {
   std::size_t mebibytes = 64;
+  bool large_pages = false;
   cookbook::Options options("Measure how far away memory is");
   options.add("largest", mebibytes, "memory of the longest ring, in MiB", 1, 16'384);
+  options.add_flag("large-pages", large_pages, "ask for pages of 2 MiB");
   options.parse(argc, argv);
   const std::size_t largest = mebibytes << 20;
-  // In small pages, in large pages and in a node, and the random order of the lines.
-  cookbook::require_memory(3.1 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
+  cookbook::require_memory(1.1 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
   cookbook::pin(0);  // on one processor, whose caches then stay the same
 
   int broken = 0;
-  const PagedMemory small_pages(largest, false), large_pages(largest, true);
-  cookbook::println("memory in use   in order  at random  at random, pages of 2 MiB");
+  const PagedMemory memory(largest, large_pages);
+  const std::vector<Cache> caches = Machine().caches();
+  cookbook::println("memory in use   in order  at random  fits into");
   for (std::size_t bytes = 4 << 10; bytes <= largest; bytes *= 4) {
-    const auto measured = [&](const PagedMemory& memory, void (*join)(std::span<Line>)) {
-      const std::span lines(static_cast<Line*>(memory.data()), bytes / sizeof(Line));
+    const std::span lines(static_cast<Line*>(memory.data()), bytes / sizeof(Line));
+    const auto measured = [&](void (*join)(std::span<Line>)) {
       join(lines);
       broken += !is_one_ring(lines);  // also loads the lines into the caches
       return nanoseconds_per_step(lines.data());
     };
-    const double in_order = measured(small_pages, join_in_order), at_random = measured(small_pages, join_at_random);
-    cookbook::println("{:>13}  {:6.1f} ns  {:6.1f} ns  {:19.1f} ns", bytes_text(bytes), in_order, at_random,
-                      measured(large_pages, join_at_random));
-  }
-  const Machine machine;
-  cookbook::println("caches, as hwloc reports them: {}", machine.caches());
-
-  for (int node = 0; node < machine.nodes(); ++node) {
-    void* place = machine.allocate(node, largest);
-    if (!place) continue;
-    const std::span lines(static_cast<Line*>(place), largest / sizeof(Line));
-    join_at_random(lines);
-    broken += !is_one_ring(lines);
-    cookbook::println("from memory of node {}: {:.1f} ns", node, nanoseconds_per_step(lines.data()));
-    machine.free(place, largest);
+    const double in_order = measured(join_in_order), at_random = measured(join_at_random);
+    cookbook::println("{:>13}  {:6.1f} ns  {:6.1f} ns  {}", bytes_text(bytes), in_order, at_random,
+                      fits_into(bytes, caches));
   }
 
   cookbook::Checks checks;

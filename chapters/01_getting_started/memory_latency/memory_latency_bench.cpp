@@ -29,7 +29,11 @@ int main(int argc, char** argv) {
   static constexpr long steps = 50'000;
   int broken = 0;
   const PagedMemory small_pages(largest, false), large_pages(largest, true);
-  cookbook::Figures figures("time of a load; " + Machine().caches(), cookbook::cost("ns", 1e-9));
+  std::string caches;
+  for (const Cache& cache : Machine().caches()) {
+    caches += fmt::format("{}L{} {}", caches.empty() ? "" : ", ", cache.level, bytes_text(cache.bytes));
+  }
+  cookbook::Figures figures("time of a load; " + caches, cookbook::cost("ns", 1e-9));
   const auto add = [&](const std::string& order, const PagedMemory& memory, auto join, std::size_t bytes) {
     const std::span lines(static_cast<Line*>(memory.data()), bytes / sizeof(Line));
     join(lines);

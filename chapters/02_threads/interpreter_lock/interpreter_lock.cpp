@@ -1,7 +1,7 @@
 // Interpreter lock
 //
 // In CPython one lock, the global interpreter lock (GIL), lets one thread at a time run Python code. Here threads
-// compute and wait for replies, under one such lock for all, and then with a lock each, which is as good as none. The
+// compute and wait for replies, under one such lock for all, and then without a lock in common: each has its own. The
 // table shows what the lock takes away: under it, several threads that compute are no faster than one. Threads that
 // wait can do so at the same time, if they give the lock up meanwhile; but one thread that computes delays them.
 //
@@ -89,7 +89,7 @@ double milliseconds(int threads, std::vector<InterpreterLock>& locks, Job job) {
 }
 
 void print_row(std::string_view what, double for_all_ms, double each_ms) {
-  cookbook::println("{:<34}{:13.0f} ms {:10.0f} ms", what, for_all_ms, each_ms);
+  cookbook::println("{:<34}{:13.0f} ms{:14.0f} ms", what, for_all_ms, each_ms);
 }
 
 /// The most threads that were in the middle of a job at once.
@@ -131,29 +131,33 @@ int main(int argc, char** argv) {
   options.add("threads", threads, "threads that compute, and that wait", 2, 32);
   options.parse(argc, argv);
 
-  cookbook::println("{:<34}{:>16} {:>13}", "", "one lock for all", "a lock each");
+  cookbook::println("{:<34}{:>16}{:>17}", "", "one lock for all", "no common lock");
   compare("1 thread computes", 1, compute);
   const AtOnce computing = compare(fmt::format("{} threads compute", threads), threads, compute);
-  const AtOnce waiting =
-      compare(fmt::format("{} threads wait for 20 ms", threads), threads, [](InterpreterLock& gil, Gauge& gauge) {
-        gauge.enter();
-        wait_for_reply(gil, 20ms);
-        gauge.leave();
-      });
   const AtOnce keeping =
-      compare(fmt::format("{} threads wait, and keep the lock", threads), threads, [](InterpreterLock&, Gauge& gauge) {
+      compare(fmt::format("{} threads wait, keep the lock", threads), threads, [](InterpreterLock&, Gauge& gauge) {
         gauge.enter();
         std::this_thread::sleep_for(20ms);  // without allow_threads
         gauge.leave();
       });
-  InterpreterLock shared, one, other;
-  const double ten_for_all = ten_replies(shared, shared);
-  print_row("10 waits of 1 ms, another computes", ten_for_all, ten_replies(one, other));
+  const AtOnce waiting =
+      compare(fmt::format("{} threads wait, give it up", threads), threads, [](InterpreterLock& gil, Gauge& gauge) {
+        gauge.enter();
+        wait_for_reply(gil, 20ms);
+        gauge.leave();
+      });
+  double ten_for_all = 1e9, ten_each = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    InterpreterLock shared, one, other;
+    ten_for_all = std::min(ten_for_all, ten_replies(shared, shared));
+    ten_each = std::min(ten_each, ten_replies(one, other));
+  }
+  print_row("10 waits of 1 ms, another computes", ten_for_all, ten_each);
 
   cookbook::Checks checks;
-  checks.equal("most threads at once under one lock: computing, and waiting with the lock kept",
-               std::vector{computing.for_all, keeping.for_all}, {1, 1});
-  checks.that("threads computed at the same time with a lock each", computing.each > 1);
-  checks.that("threads waited at the same time under one lock that they had given up", waiting.for_all > 1);
+  checks.equal("most threads at once under one lock, computing", computing.for_all, 1);
+  checks.equal("most threads at once under one lock, waiting and keeping it", keeping.for_all, 1);
+  checks.that("several at once under one lock, waiting and giving it up", waiting.for_all > 1);
+  checks.that("several at once without a common lock, computing", computing.each > 1);
   return checks.exit_code();
 }
