@@ -23,14 +23,15 @@ namespace {
 using Clock = std::chrono::steady_clock;                                  // the same for all processes of a machine
 std::vector<std::pair<Clock::time_point, Clock::time_point>> tasks_done;  // by this rank: when they began and ended
 
-std::size_t long_task = SIZE_MAX;  // so many tasks this rank does before one that takes a second
+std::size_t long_task = SIZE_MAX;       // so many tasks this rank does before one that takes
+std::chrono::milliseconds long_time{};  // so much longer
 
 /// Stands in the program's work_on() in place of the sleep.
 template <typename Duration>
 void sleep_and_note(Duration duration) {
   const auto begin = Clock::now();
   std::this_thread::sleep_for(duration);
-  if (tasks_done.size() == long_task) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (tasks_done.size() == long_task) std::this_thread::sleep_for(long_time);
   tasks_done.emplace_back(begin, Clock::now());
 }
 
@@ -117,13 +118,14 @@ TEST(mpi_one_sided_tasks, all_ranks_begin_together_in_blocks_and_again_by_the_co
   EXPECT_GE(of_all.counter_begins, of_all.block_ends);
 }
 
-/// Rank 0, the owner of the counter, is at its first task from it for a second. How many tasks do others begin
-/// meanwhile?
+/// Rank 0, the owner of the counter, is at its first task from it for two seconds. How many tasks do others begin
+/// meanwhile? (Their first tasks take half a second, so that rank 0 gets one though it may come late.)
 int begun_while_the_owner_works() {
   constexpr int ranks = 4, tasks = 64;
   block = tasks / ranks;
+  long_task = block;
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (rank != nullptr && rank == std::string("0")) long_task = block;
+  long_time = std::chrono::milliseconds(rank != nullptr && rank == std::string("0") ? 2000 : 500);
   std::string name = "mpi_one_sided";
   char* arguments[] = {name.data(), nullptr};
   EXPECT_EQ(main_of_the_program(1, arguments), 0);
