@@ -1,6 +1,8 @@
-// The program's output, and stop() from inside.
+// The program's output, its children and stop() from inside.
 
-#include "03_processes/kill_process/stop.hpp"
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "03_processes/kill_process/kill_process.cpp"
+#undef main
 
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -53,6 +55,17 @@ TEST(kill_process, a_child_that_handles_the_signal_ends_after_its_step_of_10_ms)
     shortest = std::min(shortest, std::stod(took[0]));
   }
   EXPECT_LE(shortest, 30);
+}
+
+void handle_late() {
+  usleep(300'000);
+  handle();
+}
+
+TEST(kill_process_worker, is_there_when_it_has_prepared_itself_for_the_signal) {
+  const Worker worker(handle_late);
+  EXPECT_EQ(stop(worker.child, 20s), 0) << "it was ended before it could handle SIGTERM";
+  EXPECT_TRUE(*worker.has_cleaned_up);
 }
 
 TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -19,14 +20,27 @@
 
 namespace {
 
-int communicators = 0;  // that this rank has made, and not freed yet
+int communicators = 0;       // that this rank has made, and not freed yet
+int ranks_of_each_host = 0;  // if not 0, every so many ranks believe that they are on a host of their own
+
+int own_rank() {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
 
 }  // namespace
 
 // MPI lets a program put functions of its own in place of MPI's, which are then called PMPI_Comm_free and so on.
+extern "C" int MPI_Get_processor_name(char* name, int* length) {
+  if (ranks_of_each_host == 0) return PMPI_Get_processor_name(name, length);
+  *length = std::snprintf(name, MPI_MAX_PROCESSOR_NAME, "host%d", own_rank() / ranks_of_each_host);
+  return MPI_SUCCESS;
+}
 extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part) {
   ++communicators;
-  return PMPI_Comm_split_type(comm, type, key, info, part);
+  if (ranks_of_each_host == 0) return PMPI_Comm_split_type(comm, type, key, info, part);
+  return PMPI_Comm_split(comm, own_rank() / ranks_of_each_host, key, part);
 }
 extern "C" int MPI_Comm_free(MPI_Comm* comm) {
   --communicators;
@@ -189,6 +203,26 @@ TEST(mpi_many_hosts_communicator, is_freed_by_each_rank) {
   char* arguments[] = {name.data(), nullptr};
   EXPECT_EQ(main_of_the_program(1, arguments), 0);
   EXPECT_EQ(communicators, 0);
+}
+
+/// As on three hosts, though these ranks are on one: for machines on which hosts.sh can make none.
+TEST(mpi_many_hosts_names, tell_which_rank_is_before_and_which_ranks_share_a_host) {
+  const auto result = again_as_ranks(6, "mpi_many_hosts_test");
+  if (!result) {
+    ranks_of_each_host = 2;
+    std::string name = "mpi_many_hosts";
+    char* arguments[] = {name.data(), nullptr};
+    EXPECT_EQ(main_of_the_program(1, arguments), 0);
+    return;
+  }
+  for (int rank = 0; rank < 6; ++rank) {
+    const int before = (rank + 5) % 6;
+    EXPECT_TRUE(result->has_line(fmt::format("rank {} is number {} on host{}; rank {} on host{} has sent it a message",
+                                             rank, rank % 2, rank / 2, before, before / 2)))
+        << result->text();
+  }
+  EXPECT_TRUE(result->has_line("ok    ranks that know the host of the rank before: 6")) << result->text();
+  EXPECT_TRUE(result->has_line("ok    groups of ranks that can share memory, one per host: 3")) << result->text();
 }
 
 TEST(mpi_many_hosts, on_one_host_rank_0_alone_says_how_many_ranks_share_memory) {

@@ -112,16 +112,26 @@ TEST(process_lock, killed_or_interrupted_it_leaves_nothing_behind) {
   }
 }
 
+std::atomic<int>* asked_to_end = nullptr;  // in shared memory
+
 TEST(process_lock_ends, those_that_sleep_for_ever_are_killed_and_joined_and_the_others_are_counted_by_their_ends) {
   const Shared<Board> board;
+  const Shared<std::atomic<int>> asked(0);
+  asked_to_end = &*asked;
   std::vector<pid_t> children;
-  for (int i = 0; i < 3; ++i) children.push_back(cookbook::start_child([] { pause(); }));
+  for (int i = 0; i < 3; ++i) {
+    children.push_back(cookbook::start_child([] {
+      for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, [](int) { ++*asked_to_end, _exit(0); });
+      pause();
+    }));
+  }
   children.push_back(cookbook::start_child([] {}));
   children.push_back(cookbook::start_child([] { raise(SIGKILL); }));
   const Ends ends = ends_of(children, board->counter);
   EXPECT_EQ(ends.asleep, 3);
   EXPECT_EQ(ends.good, 1);
   EXPECT_EQ(ends.aborted, 1);
+  EXPECT_EQ(*asked, 0) << "a process may ignore such a signal, and would never be joined";
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 

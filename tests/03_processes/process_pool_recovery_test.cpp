@@ -87,6 +87,14 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
   }
 }
 
+TEST_F(process_pool_recovery,
+       its_tasks_kill_their_workers_also_where_the_parent_ignores_all_signals_that_one_can_ignore) {
+  const auto result =
+      run("/bin/sh", {"-c", "trap '' TERM INT HUP; exec " + test_support::bin() + "/process_pool_recovery"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    tasks begun: [100, 110, 102]")) << result.text();
+}
+
 TEST_F(process_pool_recovery, each_of_the_hundred_tasks_takes_a_millisecond) {
   for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine they may take longer
     const auto result = run("process_pool_recovery");

@@ -1,11 +1,37 @@
 // The program's output, its check and the barrier from inside.
 
+#include "03_processes/process_synchronisation/barrier.hpp"
+
+#include <atomic>
+
+namespace {
+
+/// The barrier, of which one process may say that the others have not come in time, though they have.
+class BarrierWithLiar : public Barrier {
+ public:
+  explicit BarrierWithLiar(int parties) : Barrier(parties) {}
+
+  bool wait_for(std::chrono::milliseconds limit) {
+    static const int number = processes_++;  // of this process, in the order in which they come
+    const bool all_here = Barrier::wait_for(limit);
+    return number == liar ? !all_here : all_here;
+  }
+
+  static inline int liar = -1;
+
+ private:
+  std::atomic<int> processes_ = 0;
+};
+
+}  // namespace
+
+#define Barrier BarrierWithLiar
 #define main main_of_the_program  // its functions are tested from inside, too
 #include "03_processes/process_synchronisation/process_synchronisation.cpp"
 #undef main
+#undef Barrier
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -106,6 +132,14 @@ TEST(process_synchronisation, its_check_looks_at_both_phases_and_at_both_process
     }
     EXPECT_EQ(both_waited(*board), early == -1) << early;
   }
+}
+
+TEST(process_synchronisation, its_check_asks_each_process_whether_it_has_waited_in_vain) {
+  for (const int liar : {-1, 0, 1}) {
+    BarrierWithLiar::liar = liar;
+    EXPECT_EQ(show("with a barrier", {"p1", "p2"}, 20ms, true), liar == -1) << liar;
+  }
+  BarrierWithLiar::liar = -1;
 }
 
 TEST(process_synchronisation, any_length_of_a_phase_will_do) {

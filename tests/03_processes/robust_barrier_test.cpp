@@ -132,11 +132,23 @@ TEST(robust_barrier, a_sleeper_that_is_killed_still_counts_and_is_missed_in_the_
   EXPECT_EQ(cookbook::exit_code_of(next), 1);
 }
 
+TEST(robust_barrier, who_asks_how_many_wait_takes_the_lock) {
+  const Shared<RobustBarrier> barrier(2);
+  barrier->lock();
+  const pid_t asker = cookbook::start_child([&] { return barrier->waiting(); });
+  wait_until_asleep(asker);
+  EXPECT_EQ(test_support::state_of(asker), 'S') << "it has not waited for the lock";
+  barrier->unlock();
+  EXPECT_EQ(cookbook::exit_code_of(asker), 0);
+}
+
 TEST(robust_barrier_futex, a_wait_ends_quietly_if_the_number_has_changed_or_the_time_is_over) {
   const FutexWord word = 7;
   futex_wait(word, 6, 20s);
   futex_wait(word, 7, 1ms);
   futex_wait(word, 7, 0ms);
+  futex_wait(word, 7, -1ms);
+  futex_wait(word, 7, -20s);
 }
 
 TEST(robust_barrier_futex, what_the_kernel_refuses_ends_the_program_with_a_message) {

@@ -55,6 +55,27 @@ TEST(debug_mpi, the_program_prints_where_each_rank_is_and_where_they_differ) {
                                    "ok    reports that name the fault: 3"));
 }
 
+TEST(debug_mpi, of_several_reports_the_last_one_counts_before_a_silence_that_is_short) {
+  const test_support::TemporaryDirectory folder;
+  const auto mpirun = folder.path / "mpirun";  // instead of Open MPI's
+  std::ofstream(mpirun) << R"(#!/bin/sh
+report() {
+  printf '%s\n' 'no rank has moved for 300 ms' 0 1 "$1" 3 "$2"
+}
+case "$*" in *root) echo 'collective call 1 differs'; exit;; esac
+report 'too early' 'too early'
+report 'MPI_Recv from 1, tag 8' 'collective call 2 differs'
+trap 'kill $!; exit' TERM
+sleep 4 & wait $!
+report 'too late' 'too late'
+sleep 20 & wait $!
+)";
+  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  const auto result = run("debug_mpi", {}, {.environment = {{"PATH", folder.path.string() + ":/usr/bin:/bin"}}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("too early|too late").size(), 0U) << result.text();
+}
+
 TEST(debug_mpi, a_rank_that_works_is_in_no_call) {
   Process process("debug_mpi", {"--fault", "compute"});
   expect_report(process, {"rank 0  MPI_Barrier", "rank 1  in no call", "rank 2  MPI_Barrier", "rank 3  MPI_Barrier",

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <latch>
 #include <mutex>
 #include <regex>
 #include <thread>
 
 #include "09_diagnosis/find_contention/shop.hpp"
+#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -125,6 +127,47 @@ TEST(find_contention, a_program_that_does_not_exist_is_wrong_usage) {
   const auto result = run("find_contention", {"--program", "no_such_program"});
   EXPECT_EQ(result.exit_code, 2) << result.text();
   EXPECT_EQ(result.err.size(), 1U) << result.text();
+}
+
+/// A copy of the program, with another one in place of the shop, or with none of the library.
+struct Copy {
+  Copy() {
+    for (const std::string name : {"find_contention", "find_contention_shop"}) {
+      std::filesystem::copy_file(test_support::bin() + "/" + name, folder.path / name);
+    }
+  }
+  test_support::TemporaryDirectory folder;
+};
+
+TEST(find_contention, without_the_library_there_is_no_report) {
+  SKIP_WITH_SANITIZER();
+  const Copy copy;
+  const auto result = run(copy.folder.path / "find_contention");
+  EXPECT_EQ(result.exit_code, 3) << result.text();
+  ASSERT_EQ(result.err.size(), 1U) << result.text();
+  EXPECT_THAT(result.err[0], testing::HasSubstr("no report of the locks: ERROR: ld.so: "));
+}
+
+TEST(find_contention, no_run_may_sell_for_another_sum) {
+  SKIP_WITH_SANITIZER();
+  const Copy copy;
+  const auto library = "libfind_contention_profile.so";
+  std::filesystem::copy_file(test_support::bin() + "/" + library, copy.folder.path / library);
+  std::ofstream(copy.folder.path / "find_contention_shop") << R"sh(#!/bin/sh
+[ "$2 threads, $4 locks" = "$WRONG" ] && echo 'sold for 98 in 1 ms' || echo 'sold for 99 in 1 ms'
+printf '%s\n' headings "7 ms 87 % 200 $4  price (shop.cpp:1)" sums
+)sh";
+  for (const std::string wrong : {"", "1 threads, 1 locks", "8 threads, 1 locks", "8 threads, 64 locks"}) {
+    const auto result = run(copy.folder.path / "find_contention", {}, {.environment = {{"WRONG", wrong}}});
+    EXPECT_EQ(result.exit_code, wrong.empty() ? 0 : 1) << wrong << "\n" << result.text();
+    EXPECT_EQ(result
+                  .lines_with("^(ok  |FAIL)  all three runs sold for the same: " +
+                              std::string(wrong.empty() ? "yes" : "no, expected yes") + "$")
+                  .size(),
+              1U)
+        << wrong << "\n"
+        << result.text();
+  }
 }
 
 TEST(find_contention, the_work_is_the_same_for_any_number_of_threads) {

@@ -181,6 +181,9 @@ TEST_F(trace_timeline, a_file_that_cannot_be_written_is_an_error) {
   const auto refused = run("trace_timeline", {"--trace", "/nowhere/trace.json"});
   EXPECT_EQ(refused.exit_code, 3) << refused.text();
   EXPECT_EQ(refused.err.size(), 1U) << refused.text();
+  const auto full = run("trace_timeline", {"--trace", "/dev/full"});  // can be opened
+  EXPECT_EQ(full.exit_code, 3) << full.text();
+  EXPECT_THAT(full.err, testing::ElementsAre("trace_timeline: cannot write /dev/full: No space left on device"));
 }
 
 TEST_F(trace_timeline, lines_that_the_file_does_not_take_are_an_error) {

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   if (rank == 0) {
     int right = 0;
-    for (int i = 0; i < ranks; ++i) right += told[(i + 1) % ranks] == hosts[i];
+    for (int i = 0; i < ranks; ++i) right += told.at((i + 1) % ranks) == hosts.at(i);
     checks.equal("ranks that know the host of the rank before", right, ranks);
     checks.equal("groups of ranks that can share memory, one per host", groups,
                  static_cast<long>(std::set(hosts.begin(), hosts.end()).size()));

@@ -138,7 +138,7 @@ void measure_cost() {
 void write_file(const std::string& name, const std::string& text) {
   if (name.empty()) return;
   std::ofstream file(name);
-  if (!(file << text) || !file.flush()) cookbook::exit_with_errno("cannot write " + name);
+  if (!(file << text << std::flush)) cookbook::exit_with_errno("cannot write " + name);
 }
 
 }  // namespace
