@@ -149,4 +149,10 @@ TEST(first_process_callee, runs_alone_as_well) {
   EXPECT_EQ(result.captures("GREETING: (.*)$"), std::vector<std::string>{"not set"});
 }
 
+TEST(first_process_callee, without_an_exit_code_it_says_so_and_ends_with_0) {
+  const auto result = run("first_process_callee");
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.captures("argument: (.*)$"), std::vector<std::string>{"none"});
+}
+
 }  // namespace

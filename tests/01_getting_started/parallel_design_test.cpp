@@ -105,6 +105,23 @@ TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_sam
   }
 }
 
+TEST(parallel_design, an_item_takes_three_hundred_steps_for_each_of_its_units) {
+  for (const int item : {0, 1, 7, 2047}) {
+    Sum number = static_cast<Sum>(item);
+    for (int unit = 0; unit < units_of(item, 2048); ++unit) {
+      for (int step = 0; step < 300; ++step) number = 1 + 0xbf58476d1ce4e5b9 * (number ^ (number >> 29));
+    }
+    EXPECT_EQ(do_item(item, 2048), number) << item;
+  }
+}
+
+TEST(parallel_design, a_worker_that_has_done_nothing_has_nothing_in_its_record) {
+  const Record none;
+  EXPECT_EQ(none.units, 0);
+  EXPECT_EQ(none.sum, 0U);
+  EXPECT_EQ(none.end(), 0);
+}
+
 TEST(parallel_design, the_makespan_ends_with_the_last_task_of_the_last_worker) {
   const Record none, one = {{{{0, 1}, 2.5}}}, two = {{{{1, 2}, 1}, {{2, 3}, 3}}};
   EXPECT_EQ(makespan_of({none, one}), 2.5);

@@ -9,9 +9,29 @@
 #include <regex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "01_getting_started/speedup_laws/job.hpp"
 #include "01_getting_started/speedup_laws/laws.hpp"
+
+namespace {
+
+std::set<std::tuple<long, long, int>> jobs;  // that the program has run: serial units, all units, threads
+
+template <typename Unit>
+Sum noted_run(const Job& job, int threads, Unit unit) {
+  jobs.emplace(job.serial, job.units, threads);
+  return run(job, threads, unit);
+}
+
+}  // namespace
+
+#define main main_of_the_program  // to see which jobs it runs
+#define run noted_run
+#include "01_getting_started/speedup_laws/speedup_laws.cpp"
+#undef run
+#undef main
+
 #include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 #include "support/waiting.hpp"
@@ -118,6 +138,17 @@ TEST(speedup_laws, the_program_has_the_laws_up_to_16_processors_and_figures_as_f
   EXPECT_EQ(result.captures("^any number +10 \\+ +0.0 +([0-9.]+) +- +no limit +no limit +-$"),
             std::vector<std::string>{"10.00"})
       << result.text();
+}
+
+TEST(speedup_laws, each_number_of_threads_has_the_same_work_and_more_work) {
+  std::string name = "speedup_laws", threads = "--threads", three = "3", serial = "--serial", percent = "20",
+              units = "--units", fifty = "50";
+  char* arguments[] = {name.data(),    threads.data(), three.data(), serial.data(),
+                       percent.data(), units.data(),   fifty.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(7, arguments), 0);
+  const std::set<std::tuple<long, long, int>> expected = {
+      {10, 50, 1}, {10, 50, 2}, {10, 10 + 2 * 40, 2}, {10, 50, 3}, {10, 10 + 3 * 40, 3}};
+  EXPECT_EQ(jobs, expected);
 }
 
 TEST(speedup_laws, the_time_and_the_work_of_a_row_give_its_two_laws) {

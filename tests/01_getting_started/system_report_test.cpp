@@ -177,8 +177,15 @@ TEST(system_report, counts_the_recipes_that_need_a_library_and_names_their_chapt
 // A dependency that gets another name would be needed by no recipe.
 TEST(system_report, every_line_is_about_something_that_recipes_of_this_build_need) {
   const auto result = run("system_report");
-  for (const char* row :
-       {"Boost's headers", "oneTBB", "Open MPI", "RabbitMQ's client", "NVIDIA's driver", "OpenCL's loader"}) {
+  const auto chapters = read_manifest(std::filesystem::path(test_support::bin()).parent_path() / "recipes.tsv");
+  ASSERT_FALSE(chapters.empty());
+  for (const auto& [row, chapter] : {std::array{"Boost's headers", "04_async"},  // and one of those that need it
+                                     {"oneTBB", "02_threads"},
+                                     {"Open MPI", "05_distributed"},
+                                     {"RabbitMQ's client", "05_distributed"},
+                                     {"NVIDIA's driver", "06_gpu"},
+                                     {"OpenCL's loader", "08_heterogeneous"}}) {
+    if (!chapters.contains(chapter)) continue;  // this build has only some of the chapters
     EXPECT_EQ(result.lines_with("^" + std::string(row) + " +[1-9]\\d* in \\d\\d").size(), 1U) << result.text();
   }
 }

@@ -1,14 +1,40 @@
 // The program's lines, and named_thread.hpp from inside.
 
-#include "02_threads/name_thread/named_thread.hpp"
+#include <pthread.h>
+
+#include <cerrno>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace {
+
+bool refuse_the_name = false;  // whether nobody is told the name of a thread
+std::mutex noting;
+std::set<std::string> names_asked_for;
+
+int noted_getname(pthread_t thread, char* name, std::size_t size) {
+  return refuse_the_name ? ENOENT : pthread_getname_np(thread, name, size);
+}
+
+int noted_setname(pthread_t thread, const char* name) {
+  const std::scoped_lock lock(noting);
+  names_asked_for.insert(name);
+  return pthread_setname_np(thread, name);
+}
+
+}  // namespace
+
+#define main main_of_the_program  // to see which names it asks for
+#define pthread_getname_np noted_getname
+#define pthread_setname_np noted_setname
+#include "02_threads/name_thread/name_thread.cpp"
+#undef pthread_setname_np
+#undef pthread_getname_np
+#undef main
 
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <latch>
-#include <set>
 #include <sstream>
 
 #include "support/files.hpp"
@@ -50,6 +76,17 @@ TEST(name_thread, the_table_has_what_the_system_calls_them) {
   }
 }
 
+TEST(name_thread, the_long_names_have_17_characters_and_are_numbered_from_1) {
+  names_asked_for.clear();
+  std::string name = "name_thread";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  for (const char* long_name : {"connection_pool_1", "connection_pool_2", "connection_pool_3"}) {
+    EXPECT_EQ(names_asked_for.erase(long_name), 1U) << long_name;
+  }
+  for (const std::string& other : names_asked_for) EXPECT_LE(other.size(), 15U) << other;
+}
+
 TEST(name_thread, the_work_takes_as_long_as_was_asked) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run("name_thread", {"--work-ms", "100"}).exit_code, 0);
@@ -85,6 +122,17 @@ TEST(name_thread_start, a_longer_name_is_refused_and_no_thread_is_started) {
       },
       "old_name")
       .join();
+}
+
+TEST(name_thread_start, a_name_that_the_system_does_not_tell_is_an_error) {
+  refuse_the_name = true;
+  try {
+    thread_name();
+    ADD_FAILURE() << "no error";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+  }
+  refuse_the_name = false;
 }
 
 TEST(name_thread_start, its_maker_can_read_the_name) {

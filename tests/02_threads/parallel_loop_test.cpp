@@ -243,6 +243,21 @@ TEST(parallel_loop, the_speed_is_the_time_of_one_thread_divided_by_that_of_the_r
   EXPECT_LE(12 * sum, all) << "a row is the shortest of twelve runs\n" << result.text();
 }
 
+#ifndef __SANITIZE_THREAD__
+TEST(parallel_loop, each_form_runs_twelve_times) {
+  {
+    const std::scoped_lock lock(noting);
+    calls.clear();
+  }
+  std::string name = "parallel_loop", option = "--points", points = "40";
+  char* arguments[] = {name.data(), option.data(), points.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  const std::scoped_lock lock(noting);
+  EXPECT_EQ(calls.size(), 40U);
+  for (const auto& [i, times] : calls) EXPECT_EQ(times, 6 * 12) << i;
+}
+#endif
+
 TEST(parallel_loop, no_form_is_measured_before_the_threads_of_the_last_one_sleep) {
   const cookbook::Stopwatch watch;
   Row row{"one thread", by_one_thread, 1};

@@ -2,23 +2,42 @@
 
 #include "02_threads/parallel_sort/merge_sort.hpp"
 
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 namespace {
 
 std::vector<int> merged_by;  // by how many threads the program has let two rows be merged
+std::map<std::pair<std::size_t, std::size_t>, int> rows_merged;  // how often rows of these lengths
 
 template <typename T>
 void noted_merge(std::span<const T> a, std::span<const T> b, std::span<T> out, int threads) {
   merged_by.push_back(threads);
+  ++rows_merged[{a.size(), b.size()}];
   parallel_merge<T>(a, b, out, threads);
+}
+
+std::mutex noting;
+std::map<std::pair<std::size_t, int>, int> sorted_by;  // how often so many numbers by so many threads
+
+template <typename T>
+void noted_sort(std::span<T> numbers, int threads) {
+  {
+    const std::scoped_lock lock(noting);
+    ++sorted_by[{numbers.size(), threads}];
+  }
+  parallel_sort(numbers, threads);
 }
 
 }  // namespace
 
 #define main main_of_the_program  // its functions are tested from inside, too
 #define parallel_merge noted_merge
+#define parallel_sort noted_sort
 #include "02_threads/parallel_sort/parallel_sort.cpp"
+#undef parallel_sort
 #undef parallel_merge
 #undef main
 
@@ -27,8 +46,6 @@ void noted_merge(std::span<const T> a, std::span<const T> b, std::span<T> out, i
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -70,6 +87,23 @@ TEST(parallel_sort, the_few_numbers_are_merged_by_two_threads_as_their_lines_say
   EXPECT_THAT(merge_few(), testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
   testing::internal::GetCapturedStdout();
   EXPECT_THAT(merged_by, testing::ElementsAre(2));
+}
+
+TEST(parallel_sort, what_is_timed_are_the_two_halves_of_the_numbers_their_merge_and_all_of_them) {
+  rows_merged.clear();
+  sorted_by.clear();
+  std::string name = "parallel_sort", option = "--numbers", numbers = "1001", other = "--threads", threads = "5";
+  char* arguments[] = {name.data(), option.data(), numbers.data(), other.data(), threads.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(5, arguments), 0);
+  const std::map<std::pair<std::size_t, std::size_t>, int> rows = {{{4, 4}, 1}, {{500, 501}, 6}};
+  EXPECT_EQ(rows_merged, rows);
+  const std::map<std::pair<std::size_t, int>, int> expected = {
+      {{500, 1}, 3},  {{501, 1}, 3},  // the halves, by one thread
+      {{500, 2}, 3},  {{501, 3}, 3},  // and by five
+      {{500, 5}, 1},  {{501, 5}, 1},  // those that are merged
+      {{1001, 1}, 3}, {{1001, 5}, 3}  // all
+  };
+  EXPECT_EQ(sorted_by, expected);
 }
 
 TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {
@@ -121,6 +155,15 @@ TEST(parallel_sort, sorts_as_std_sort_does) {
         ASSERT_EQ(sorted, expected) << size << " numbers up to " << highest << ", " << threads << " threads";
       }
     }
+  }
+}
+
+TEST(parallel_sort, one_thread_copies_the_numbers_only_if_they_are_wanted_in_the_other_place) {
+  for (const bool into_other : {false, true}) {
+    std::vector<int> numbers = {3, 1, 2}, other(3, -1);
+    merge_sort(std::span(numbers), std::span(other), into_other, 1);
+    EXPECT_EQ(numbers, (std::vector{1, 2, 3}));
+    EXPECT_EQ(other, into_other ? numbers : std::vector(3, -1));
   }
 }
 

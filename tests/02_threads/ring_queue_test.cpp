@@ -1,13 +1,65 @@
 // The program's output, what it counts as wrong, and RingQueue from inside.
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "02_threads/ring_queue/locked_queue.hpp"
+
+namespace noted {
+
+using namespace std;
+
+namespace chrono {
+
+using namespace std::chrono;
+
+/// In place of std::chrono::steady_clock: counts the looks, and can be made to go on by a microsecond at each of them.
+struct steady_clock {
+  static inline thread_local long looks = 0;
+  static inline thread_local bool by_looks = false;
+
+  static std::chrono::steady_clock::time_point now() {
+    ++looks;
+    if (!by_looks) return std::chrono::steady_clock::now();
+    return std::chrono::steady_clock::time_point(std::chrono::microseconds(looks));
+  }
+};
+
+}  // namespace chrono
+
+/// A queue with a lock that notes its capacity, and how many items are put.
+template <typename T>
+struct NotedQueue : LockedQueue<T> {
+  static inline std::vector<std::size_t> capacities;
+  static inline std::atomic<long> puts = 0;
+  explicit NotedQueue(std::size_t capacity) : LockedQueue<T>(capacity) { capacities.push_back(capacity); }
+  void put(T item) {
+    ++puts;
+    LockedQueue<T>::put(std::move(item));
+  }
+};
+
+}  // namespace noted
+
+#define std noted
+#include "02_threads/ring_queue/ring_queue.hpp"
+#undef std
+
 #define main main_of_the_program  // to call its functions
+#define LockedQueue noted::NotedQueue
 #include "02_threads/ring_queue/ring_queue.cpp"
+#undef LockedQueue
 #undef main
 
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -76,6 +128,20 @@ TEST(ring_queue, every_number_arrives_whatever_the_options) {
       }
     }
   }
+}
+
+TEST(ring_queue, so_many_items_are_passed_and_through_queues_of_the_capacity_that_the_options_say) {
+  using Noted = noted::NotedQueue<int>;
+  Noted::capacities.clear();
+  Noted::puts = 0;
+  std::string name = "ring_queue", items = "--items", item_number = "700", threads = "--threads", thread_number = "2",
+              capacity = "--capacity", slots = "30";
+  char* arguments[] = {name.data(),          items.data(),    item_number.data(), threads.data(),
+                       thread_number.data(), capacity.data(), slots.data(),       nullptr};
+  EXPECT_EQ(main_of_the_program(7, arguments), 0);
+  // Each row three times: one queue for many items; there and back two queues, for a hundredth of the items.
+  EXPECT_EQ(Noted::capacities, std::vector<std::size_t>(2 * 3 * (1 + 2), 30));
+  EXPECT_EQ(Noted::puts, 2 * 3 * (2 * 700 + 2 * 7));
 }
 
 TEST(ring_queue, threads_that_wait_for_an_item_behind_a_lock_are_counted_as_asleep) {
@@ -167,6 +233,21 @@ TEST(ring_queue, a_put_wakes_a_consumer_that_sleeps) {
   RingQueue<int> queue(2);
   expect_all_wake(
       1, [&] { EXPECT_EQ(queue.get(), 7); }, [&] { queue.put(7); });
+}
+
+TEST(ring_queue, who_waits_spins_for_five_microseconds_before_it_sleeps) {
+  using Clock = noted::chrono::steady_clock;
+  RingQueue<int> queue(2);
+  long looks = 0;
+  expect_all_wake(
+      1,
+      [&] {
+        Clock::by_looks = true;
+        EXPECT_EQ(queue.get(), 7);
+        looks = Clock::looks;
+      },
+      [&] { queue.put(7); });
+  EXPECT_EQ(looks, 6) << "one at the beginning, and five until a microsecond each has gone";
 }
 
 TEST(ring_queue, a_get_wakes_a_producer_that_sleeps) {

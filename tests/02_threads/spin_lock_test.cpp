@@ -54,16 +54,54 @@ static int noted_clock_gettime(clockid_t clock, timespec* time) {
   return 0;
 }
 
+#include <atomic>
+#include <vector>
+
+#include "cookbook/measure.hpp"
+
+namespace cookbook {
+
+inline std::atomic<double> last_limit = -1;  // in seconds, with which a time was compared
+inline std::vector<double> limits;           // the last one before each series of measured times was looked at
+
+/// What a watch tells: a number of seconds that notes the limit with which it is compared.
+struct NotedSeconds {
+  double value;
+  operator double() const { return value; }
+  friend bool operator>(const NotedSeconds& time, double limit) {
+    last_limit = limit;
+    return time.value > limit;
+  }
+};
+
+class NotedStopwatch {
+ public:
+  NotedSeconds seconds() const { return {watch_.seconds()}; }
+
+ private:
+  Stopwatch watch_;
+};
+
+inline Timing noted_timing_of(const std::vector<double>& seconds) {
+  limits.push_back(last_limit);
+  return timing_of(seconds);
+}
+
+}  // namespace cookbook
+
 #define main main_of_the_program  // its functions are tested from inside, too
 #define clock_gettime noted_clock_gettime
+#define timing_of noted_timing_of
+#define Stopwatch NotedStopwatch
 #include "02_threads/spin_lock/spin_lock.cpp"
+#undef Stopwatch
+#undef timing_of
 #undef clock_gettime
 #undef main
 
 #include <mutex>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "02_threads/counted_yields.hpp"
 #include "cookbook/affinity.hpp"
@@ -97,6 +135,36 @@ TEST(spin_lock, the_lock_is_held_for_as_long_as_the_row_says_after_another_threa
   EXPECT_GE(wait_for_it<std::mutex>(1, 0.02).until_unlock, 0.02);
   EXPECT_GE(wait_for_it<SpinLock>(2, 0.02).until_unlock, 0.02);
   EXPECT_GE(median_wait<SpinLock>(2, 0.005).until_unlock, 0.005);
+}
+
+/// A mutex whose second lock() returns 50 ms after it has taken the lock.
+struct LateMutex : std::mutex {
+  std::atomic<int> calls = 0;
+  void lock() {
+    const bool late = ++calls == 2;
+    std::mutex::lock();
+    if (late) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+};
+
+TEST(spin_lock, the_time_until_the_unlock_ends_where_the_time_after_it_begins) {
+  const cookbook::Stopwatch watch;
+  const Wait wait = wait_for_it<LateMutex>(2, 0.01);
+  EXPECT_LE(wait.until_unlock + wait.after_unlock, watch.seconds());
+  EXPECT_GE(wait.until_unlock, 0.01);
+  EXPECT_GE(wait.after_unlock, 0.05);
+}
+
+TEST(spin_lock, both_locks_are_held_for_as_long_as_the_row_says) {
+  cookbook::limits.clear();
+  std::string name = "spin_lock";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  // For each lock three series of times: of both locks in three rows, and of the three locks on one core.
+  std::vector<double> expected;
+  for (const double held : {2e-6, 20e-6, 200e-6}) expected.insert(expected.end(), 2 * 3, held);
+  expected.insert(expected.end(), 3 * 3, 0);
+  EXPECT_THAT(cookbook::limits, testing::Pointwise(testing::DoubleEq(), expected));
 }
 
 template <typename Lock>

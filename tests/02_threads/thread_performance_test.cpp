@@ -214,6 +214,21 @@ TEST(thread_performance_jobs, the_server_tells_its_counts_while_it_answers) {
   EXPECT_TRUE(test_support::eventually([&] { return other.most_at_once() == 1; }));
 }
 
+TEST(thread_performance_jobs, the_server_gives_the_memory_of_its_old_threads_back) {
+  const auto gib = [] {  // of addresses that this process uses; the stack of a thread takes some MiB of them
+    return std::stod(test_support::text_of("/proc/self/statm")) * static_cast<double>(sysconf(_SC_PAGESIZE)) /
+           (1 << 30);
+  };
+  PageServer server(0us);
+  const auto ask = [&](int requests) {
+    for (int i = 0; i < requests / 10; ++i) fetch_pages(server.port());
+  };
+  ask(300);  // it keeps 256 threads that have ended
+  const double before = gib();
+  ask(600);
+  EXPECT_LT(gib(), before + 1) << "600 stacks of 8 MiB would be more than 4 GiB";
+}
+
 TEST(thread_performance_jobs, a_page_has_2000_bytes_and_says_so) {
   PageServer server(0us);
   test_support::Client client(server.port());

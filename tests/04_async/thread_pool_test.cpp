@@ -2,6 +2,23 @@
 
 #include "04_async/thread_pool/thread_pool.hpp"
 
+namespace {
+
+int threads_too_many = 0;
+
+/// The pool of the program, which may have more threads than it was told.
+struct LargePool : ThreadPool {
+  explicit LargePool(int workers) : ThreadPool(workers + threads_too_many) {}
+};
+
+}  // namespace
+
+#define main main_of_the_program  // its functions are tested from inside, too
+#define ThreadPool LargePool
+#include "04_async/thread_pool/thread_pool.cpp"
+#undef ThreadPool
+#undef main
+
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +30,7 @@
 
 #include "04_async/count_locks.hpp"
 #include "04_async/pools.hpp"
+#include "support/eventually.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -34,6 +52,23 @@ TEST(thread_pool, the_program_holds_for_any_number_of_workers_and_tasks) {
       EXPECT_TRUE(result.has_line("ok    tasks run before the pool was gone: 1000")) << result.text();
     }
   }
+}
+
+TEST(thread_pool, each_way_runs_each_task_once) {
+  for (const Way way : {plain_loop, thread_per_task, in_a_pool}) {
+    std::vector<long> values;
+    for (const Square& one : way(2, 5, 1)) values.push_back(one.value);
+    EXPECT_EQ(values, (std::vector<long>{1, 4, 9, 16, 25}));
+  }
+}
+
+TEST(thread_pool, a_pool_with_more_threads_than_it_was_told_is_noticed) {
+  std::string name = "thread_pool", workers = "--workers", one = "1", tasks = "--tasks", hundred = "100";
+  char* arguments[] = {name.data(), workers.data(), one.data(), tasks.data(), hundred.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(5, arguments), 0);
+  threads_too_many = 1;  // where processors are busy, one thread of the two may run all tasks
+  EXPECT_TRUE(test_support::eventually([&] { return main_of_the_program(5, arguments) == 1; }));
+  threads_too_many = 0;
 }
 
 /// The times of a row of the table in us: no steps, 1,000, 10,000 and 100,000 steps of work per task.

@@ -151,6 +151,13 @@ TEST(timeouts_and_cancellation_deadline, if_one_of_a_group_fails_the_others_are_
   EXPECT_EQ(ended, (std::vector<int>{3, 2, 1}));
 }
 
+TEST(timeouts_and_cancellation_first_success, gives_what_comes_in_time_and_nothing_at_the_limit_or_of_an_error) {
+  EXPECT_EQ(run_loop(first_success(1h, fetch("A", 1ms))), "A");
+  EXPECT_EQ(run_loop(first_success(1ms, fetch("A", 1h))), std::nullopt);
+  EXPECT_EQ(run_loop(first_success(1ms, fetch("A", Duration::zero(), true))), std::nullopt);
+  EXPECT_EQ(held, 0);
+}
+
 TEST(timeouts_and_cancellation_abandoned, gives_what_is_there_at_the_limit_and_nothing_if_the_work_has_failed) {
   Answer answer;
   for (const Duration limit : {50ms, 500ms, 5000ms}) {  // on a busy machine the work, too, may come late

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -70,6 +71,38 @@ TEST(uring_echo, the_calls_of_epoll_are_counted_for_each_message) {
   EXPECT_GE(std::stod(epoll[0]), 3.0);  // of one client, each message needs an epoll_wait, a recv and a send
   EXPECT_LT(std::stod(epoll[0]), 3.1);
   EXPECT_LT(std::stod(uring[0]), 2.0);  // of many clients
+}
+
+/// Lets two clients exchange five messages each with a server that answers to each by `answer(message)`; notes the
+/// messages.
+template <typename Answer>
+Load exchange_with(Answer answer, std::multiset<std::string>& messages) {
+  const Listener listener;
+  std::jthread server([&] {
+    std::vector<int> clients;
+    for (int i = 0; i < 2; ++i) clients.push_back(check(accept(listener.descriptor, nullptr, nullptr), "accept"));
+    for (int i = 0; i < 5; ++i) {
+      for (const int client : clients) {
+        std::string message(64, '-');
+        EXPECT_EQ(recv(client, message.data(), message.size(), MSG_WAITALL), 64);
+        messages.insert(message);
+        const std::string text = answer(message);
+        EXPECT_EQ(send(client, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+      }
+    }
+    for (const int client : clients) close(client);
+  });
+  return exchange(listener.port, 2, 5);
+}
+
+TEST(uring_echo_load, no_two_messages_are_alike_and_an_answer_that_is_not_its_message_is_not_right) {
+  std::multiset<std::string> sent, ignored;
+  EXPECT_EQ(exchange_with([](const std::string& message) { return message; }, sent).right_answers, 10);
+  EXPECT_EQ(sent.size(), 10U);
+  EXPECT_EQ(std::set(sent.begin(), sent.end()).size(), 10U);
+  const std::string one = *sent.begin();
+  EXPECT_EQ(exchange_with([&](const std::string&) { return one; }, ignored).right_answers, 1);
+  EXPECT_EQ(exchange_with([](std::string message) { return message.back() = '?', message; }, ignored).right_answers, 0);
 }
 
 /// The calls that a server counts for one client with so many messages, one after another.

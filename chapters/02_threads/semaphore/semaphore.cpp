@@ -53,14 +53,14 @@ int visit_all(int limit, std::chrono::milliseconds stay) {
 
 struct HandedOver {
   std::vector<int> produced, consumed;
-  int signals_left = 0;
+  int signals_left;
 };
 
 /// A semaphore that starts at 0 is a signal: each release() lets one acquire() go on.
 HandedOver hand_over(int items) {
   std::counting_semaphore<> item_wanted(0), item_ready(0);
   int item = -1;  // needs no lock: the two threads use it in turns
-  HandedOver result;
+  std::vector<int> produced, consumed;
   std::jthread producer([&] {
     std::mt19937 random(2);
     std::uniform_int_distribution<int> number(0, 1000);  // both ends included
@@ -68,7 +68,7 @@ HandedOver hand_over(int items) {
       item_wanted.acquire();
       item = number(random);
       cookbook::println("producer makes {}", item);
-      result.produced.push_back(item);
+      produced.push_back(item);
       item_ready.release();
     }
   });
@@ -78,13 +78,12 @@ HandedOver hand_over(int items) {
       item_wanted.release();
       item_ready.acquire();
       cookbook::println("consumer takes {}", item);
-      result.consumed.push_back(item);
+      consumed.push_back(item);
     }
   });
   producer.join();
   consumer.join();
-  result.signals_left = item_wanted.try_acquire() + item_ready.try_acquire();
-  return result;
+  return {produced, consumed, item_wanted.try_acquire() + item_ready.try_acquire()};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Wait wait_for_it(int cores, double hold) {
       const Stopwatch since_call;
       wanted = true;
       lock.lock();
-      const double all = since_call.seconds(), after_unlock = since_unlock.seconds();
+      const double after_unlock = since_unlock.seconds(), all = since_call.seconds();
       wait = {all - after_unlock, after_unlock, processor_seconds() - processor};
       lock.unlock();
     }
