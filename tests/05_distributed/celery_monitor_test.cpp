@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iterator>
+#include <regex>
 
 #include "05_distributed/celery_monitor/inspector.hpp"
 #include "broker.hpp"
@@ -458,9 +459,16 @@ TEST(celery_monitor, only_the_worker_with_a_pool_answers_while_it_is_busy_and_la
   const std::string after = " +[\\d.]+ ms  ", after_seconds = " +\\d{4,}\\.\\d ms  ";
   for (const std::string& row :
        {"ping, idle" + after + pong + after + pong, "ping, busy" + after + pong + " +no answer in 1000 ms",
-        "active, busy" + after + "addTask\\.nap" + after + "no task", "ping, too late" + after_seconds + pong}) {
+        "active, busy" + after + "addTask\\.nap" + after + "no task", "ping, too late" + after_seconds + pong,
+        "ping" + after + pong + " +no answer in 1000 ms"}) {
     EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
   }
+  // The silent worker is still a consumer, the killed one is not.
+  const auto consumers = result.lines_with("^(ping, busy|alone@here is killed|consumers) ?");
+  ASSERT_EQ(consumers.size(), 4U) << result.text();
+  EXPECT_TRUE(std::regex_match(consumers[1], std::regex("consumers +1 +1"))) << result.text();
+  EXPECT_EQ(consumers[2], "alone@here is killed") << result.text();
+  EXPECT_TRUE(std::regex_match(consumers[3], std::regex("consumers +1 +0"))) << result.text();
 }
 
 TEST(celery_monitor, celerys_own_command_finds_one_of_the_two_busy_workers) {

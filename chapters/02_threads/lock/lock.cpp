@@ -1,9 +1,8 @@
 // Lock
 //
-// Two threads add 1 to one counter, equally often. If each loads, adds and stores in separate steps, both may load the
-// same value, and then one of the two additions is lost. A lock around each addition loses none, and neither does an
-// atomic addition, which needs no lock. The program prints where each counter ends, how many additions were lost and
-// what one costs, and then, step by step, how one is lost.
+// Two threads add 1 to one counter. If each loads, adds and stores in separate steps, both may load the same value, and
+// then one of the two additions is lost: the program first shows this step by step. Then it lets both threads add many
+// times, without a lock, with one, and by an atomic addition, and prints where each counter ends.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/lock/lock.cpp common/cookbook/*.cpp -lfmt -pthread -o lock
 // Run:     lock [--additions N]
@@ -20,46 +19,6 @@
 #include "run_concurrently.hpp"
 
 namespace {
-
-struct Outcome {
-  long counter;
-  double seconds;
-};
-
-/// Calls add_one() `additions` times in each of two threads, which begin at the same time. Returns how long that took.
-template <typename Function>
-double add_in_two_threads(long additions, Function add_one) {
-  return run_concurrently(2, [&](int) {
-    for (long i = 0; i < additions; ++i) add_one();
-  });
-}
-
-/// Load and store are atomic, so that C++ defines what the program does; relaxed: with no order to other variables. But
-/// between the two the other thread can store a value of its own, which is then overwritten.
-Outcome load_then_store(long additions) {
-  std::atomic<long> counter = 0;
-  const double seconds = add_in_two_threads(additions, [&] {
-    const long seen = counter.load(std::memory_order_relaxed);
-    counter.store(seen + 1, std::memory_order_relaxed);
-  });
-  return {counter, seconds};
-}
-
-Outcome with_lock(long additions) {
-  long counter = 0;
-  std::mutex mutex;
-  const double seconds = add_in_two_threads(additions, [&] {
-    std::scoped_lock lock(mutex);
-    counter += 1;
-  });
-  return {counter, seconds};
-}
-
-Outcome with_atomic_add(long additions) {
-  std::atomic<long> counter = 0;
-  const double seconds = add_in_two_threads(additions, [&] { counter.fetch_add(1); });
-  return {counter, seconds};
-}
 
 /// Loses one addition in every run: the latches make A wait with its store until B has loaded and stored.
 long with_one_lost_addition() {
@@ -86,12 +45,46 @@ long with_one_lost_addition() {
   return counter;
 }
 
+/// Calls add_one() `additions` times in each of two threads, which begin at the same time.
+template <typename Function>
+void add_in_two_threads(long additions, Function add_one) {
+  run_concurrently(2, [&](int) {
+    for (long i = 0; i < additions; ++i) add_one();
+  });
+}
+
+/// Load and store are atomic, so that C++ defines what the program does; relaxed: with no order to other variables. But
+/// between the two the other thread can store a value of its own, which is then overwritten.
+long load_then_store(long additions) {
+  std::atomic<long> counter = 0;
+  add_in_two_threads(additions, [&] {
+    const long seen = counter.load(std::memory_order_relaxed);
+    counter.store(seen + 1, std::memory_order_relaxed);
+  });
+  return counter;
+}
+
+long with_lock(long additions) {
+  long counter = 0;
+  std::mutex mutex;
+  add_in_two_threads(additions, [&] {
+    std::scoped_lock lock(mutex);
+    counter += 1;
+  });
+  return counter;
+}
+
+long with_atomic_add(long additions) {
+  std::atomic<long> counter = 0;
+  add_in_two_threads(additions, [&] { counter.fetch_add(1); });
+  return counter;
+}
+
 /// Lets both threads add; prints and returns where the counter ends.
-long print_row(std::string_view name, long additions, Outcome (*add)(long additions)) {
-  const auto [counter, seconds] = add(additions);
+long print_row(std::string_view name, long additions, long (*add)(long additions)) {
+  const long counter = add(additions);
   const double all = 2.0 * additions;
-  cookbook::println("{:<18}{:>17}{:>14.1f} %{:>17.1f} ns", name, counter, 100 * (all - counter) / all,
-                    seconds / all * 1e9);
+  cookbook::println("{:<18}{:>17}{:>14.1f} %", name, counter, 100 * (all - counter) / all);
   return counter;
 }
 
@@ -103,16 +96,16 @@ int main(int argc, char** argv) {
   options.add("additions", additions, "additions that each thread makes", 1, 100'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("2 x {} additions  counter ends at  lost additions  time per addition", additions);
+  cookbook::println("one addition by each of two threads, step by step:");
+  const long lost_one = with_one_lost_addition();
+  cookbook::println("2 x {} additions  counter ends at  lost additions", additions);
   print_row("load, then store", additions, load_then_store);  // loses none only by luck
   const long locked = print_row("with a lock", additions, with_lock);
   const long added = print_row("atomic addition", additions, with_atomic_add);
-  cookbook::println("one addition by each of two threads, step by step:");
-  const long lost_one = with_one_lost_addition();
 
   cookbook::Checks checks;
+  checks.equal("counter after two additions, one of them lost", lost_one, 1);
   checks.equal("counter with a lock", locked, 2 * additions);
   checks.equal("counter with an atomic addition", added, 2 * additions);
-  checks.equal("counter after two additions, one of them lost", lost_one, 1);
   return checks.exit_code();
 }

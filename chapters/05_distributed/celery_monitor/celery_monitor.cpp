@@ -1,15 +1,16 @@
 // Celery monitor
 //
 // Does a worker answer while it executes a task? `celery inspect` and monitors such as Flower ask workers what they do.
-// This program asks two workers the same: one executes its tasks itself, the other has a process for them. It asks
-// first when they have no task, then while each of them has a long one, and prints each answer and how long it took.
-// With
+// This program asks two workers the same: one executes its tasks itself, the other has a process for them. It asks when
+// they have no task, while each of them has a long one, and when one has been killed. It prints each answer and how
+// long it took, and how many consumers the worker's queue has, by which one tells a silent worker from a dead one. With
 // --celery it lets Celery's own command ask, too.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_monitor/celery_monitor.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_monitor
 // Run:     celery_monitor [--timeout-ms N] [--celery]
 
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -26,26 +27,21 @@ namespace {
 
 namespace json = celery::json;
 
-/// A worker that executes its tasks itself. So it reads a question only between two tasks.
+/// A worker that executes its tasks itself. So it reads a question only between two tasks. It works until it is killed.
 void work_alone(const std::string& url, const celery::Registry& registry) {
   amqp::Connection broker(url);
   celery::declare_task_queue(broker, "alone");
   broker.prefetch(1);
   broker.consume("alone");
 
-  bool stopping = false;
   celery::RemoteControl control("alone@here");
   control.on("ping", [](const json::value&) { return celery::ok("pong"); });
   control.on("active", [](const json::value&) { return json::array(); });  // while it answers, no task runs
-  control.on("shutdown", [&](const json::value&) {
-    stopping = true;
-    return celery::ok("shutting down");
-  });
-  control.listen(broker);  // to the questions, in a queue of its own
+  control.listen(broker);                                                  // to the questions, in a queue of its own
   control.task_events = true;
   control.tell("worker-online", {});
 
-  while (!stopping) {
+  while (true) {
     const auto message = broker.next(std::chrono::seconds(1));
     if (!message) continue;
     if (message->queue == control.queue()) {
@@ -102,7 +98,7 @@ int main(int argc, char** argv) {
 
   using Answers = celery::Inspector::Answers;
   const std::vector<std::string> pools = {"pool@here"}, both = {"pool@here", "alone@here"};
-  cookbook::println("{:<15}{:<29}{}", "question", "pool@here: tasks in a child", "alone@here: tasks in itself");
+  cookbook::println("{:<15}{:<29}{}", "", "pool@here: tasks in a child", "alone@here: tasks in itself");
   const auto show = [&](const std::string& question, const Answers& answers, const std::string& if_none) {
     std::string line = fmt::format("{:<15}", question);
     for (const std::string& worker : both) {
@@ -114,6 +110,11 @@ int main(int argc, char** argv) {
     cookbook::println("{}", line.substr(0, 1 + line.find_last_not_of(' ')));
   };
 
+  amqp::Connection at_broker(broker.url());
+  const auto show_consumers = [&] {
+    cookbook::println("{:<15}{:<29}{}", "consumers", at_broker.consumers("celery"), at_broker.consumers("alone"));
+  };
+
   celery::Inspector inspector(broker.url(), std::chrono::milliseconds(timeout_ms));
   const std::string none = fmt::format("no answer in {} ms", timeout_ms);
   show("ping, idle", inspector.ask("ping"), none);
@@ -122,23 +123,30 @@ int main(int argc, char** argv) {
   const int nap_s = celery ? 10 : 2;
   const celery::Client::Handle of_pool = client.delay("addTask.nap", nap_s);
   const celery::Client::Handle of_alone = client.apply_async("addTask.nap", {nap_s}, {}, {.queue = "alone"});
-  listener.wait_for("task-started", of_pool.id());
-  listener.wait_for("task-started", of_alone.id());
+  for (const auto& task : {of_pool, of_alone}) listener.wait_for("task-started", task.id());
   cookbook::println("each worker gets a task that sleeps for {} s", nap_s);
   if (celery) let_celery_ask(broker.url(), "ping");
   show("ping, busy", inspector.ask("ping"), none);
+  show_consumers();
   show("active, busy", inspector.ask("active", both), none);
   if (!inspector.late.empty()) show("ping, too late", inspector.late, "");
 
-  cookbook::Checks checks;
   const auto state_of = [](celery::Client::Handle task) {
     task.get();
     return task.state();
   };
-  checks.equal("the states of the two tasks", std::vector{state_of(of_pool), state_of(of_alone)},
-               {"SUCCESS", "SUCCESS"});
-  inspector.ask("shutdown", both);
-  checks.equal("the workers' exit codes after the command shutdown",
-               std::vector{cookbook::exit_code_of(pool), cookbook::exit_code_of(alone)}, {0, 0});
+  const std::vector states = {state_of(of_pool), state_of(of_alone)};
+
+  kill(alone, SIGKILL);
+  const int killed = cookbook::exit_code_of(alone);
+  cookbook::println("alone@here is killed");
+  show("ping", inspector.ask("ping"), none);
+  show_consumers();
+  inspector.ask("shutdown", pools);
+
+  cookbook::Checks checks;
+  checks.equal("the states of the two tasks", states, {"SUCCESS", "SUCCESS"});
+  checks.equal("the workers' exit codes after SIGKILL and after the command shutdown",
+               std::vector{killed, cookbook::exit_code_of(pool)}, {-SIGKILL, 0});
   return checks.exit_code();
 }

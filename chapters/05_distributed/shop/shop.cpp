@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
                                      [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), false); });
 
   cookbook::Checks checks;
-  checks.equal("cents kept without a wait in between", std::vector{kept, after},
+  checks.equal("cents kept by the first and the third shop", std::vector{kept, after},
                {long{clients} * deposits, long{clients} * deposits});
   return checks.exit_code();
 }

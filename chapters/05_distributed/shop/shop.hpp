@@ -63,7 +63,7 @@ class Shop : public api::Shop::Server {
   void change(const std::string& name, long cents) {
     const long before = read(name);
     if (before + cents < 0) throw std::domain_error("the balance is too low");
-    write(name, before + cents);  // since it was read nothing was waited for, so no other call came in between
+    write(name, before + cents);  // no wait since it was read, so no other call came in between
   }
 
   long read(const std::string& name) {

@@ -21,8 +21,9 @@ static inline int escape_step(float cx, float cy, int limit) {
   return limit;
 }
 
-// The value of a pixel: the plane from -2 to 1 and from -1 to 1, in steps of 1/512, which a float holds exactly. The
-// divisions are constants; in OpenCL, others need not be rounded exactly.
+// The value of a pixel: the plane from -2 to 1 and from -1 to 1, in steps of 1/512. A float holds all these numbers and
+// products exactly, so a compiler may fuse here. The divisions are constants; in OpenCL, others need not be rounded
+// exactly.
 static inline unsigned char pixel(int column, int row, int limit) {
   return (unsigned char)escape_step(-2 + column * (1 / 512.0f), -1 + row * (1 / 512.0f), limit);
 }
