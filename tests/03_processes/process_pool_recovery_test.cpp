@@ -72,14 +72,14 @@ TEST_F(process_pool_recovery, any_number_of_workers_will_do) {
   for (const int processes : {1, 4, 32}) {
     const auto result = run("process_pool_recovery", {"--processes", std::to_string(processes)}, {.limit = 10s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const std::string time = " +\\d+\\.\\d ms   ";
-    for (const std::string& row :
-         {"no worker dies +100" + time + "all squares", "ten tasks kill a worker each +110" + time + "all squares",
-          "task 5 kills each worker +102" + time + "task 5: 3 workers died at it"}) {
+    for (const std::string row :
+         {"one queue: ten tasks kill a worker each +100   90 results", "this pool: no worker dies +100   100 results",
+          "this pool: ten tasks kill a worker each +110   100 results",
+          "this pool: task 5 kills each worker +102   task 5: 3 workers died at it"}) {
       EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
     }
     for (const std::string line :
-         {"the squares are right, with ten deaths and without: yes", "tasks begun: [100, 110, 102]",
+         {"all squares are right, with ten deaths and without: yes", "tasks begun: [100, 100, 110, 102]",
           "how often task 5 was begun before it was given up: 3"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
     }
@@ -92,18 +92,7 @@ TEST_F(process_pool_recovery,
   const auto result =
       run("/bin/sh", {"-c", "trap '' TERM INT HUP; exec " + test_support::bin() + "/process_pool_recovery"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("ok    tasks begun: [100, 110, 102]")) << result.text();
-}
-
-TEST_F(process_pool_recovery, each_of_the_hundred_tasks_takes_a_millisecond) {
-  for (int attempt = 0; attempt < 10; ++attempt) {  // on a busy machine they may take longer
-    const auto result = run("process_pool_recovery");
-    const auto ms = result.captures("^no worker dies +100 +(\\d+\\.\\d) ms ");
-    ASSERT_EQ(ms.size(), 1U) << result.text();
-    EXPECT_GE(std::stod(ms[0]), 25) << "100 ms of work, by four workers";
-    if (std::stod(ms[0]) < 200) return;
-  }
-  FAIL() << "four workers took 200 ms or more, in each of ten runs";
+  EXPECT_TRUE(result.has_line("ok    tasks begun: [100, 100, 110, 102]")) << result.text();
 }
 
 TEST_F(process_pool_recovery, no_task_is_lost_or_given_twice_when_workers_are_killed_from_outside) {

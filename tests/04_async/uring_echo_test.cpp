@@ -53,24 +53,27 @@ bool echoes(Client& client, const std::string& message) {
 TEST(uring_echo, answers_everything_for_any_number_of_clients) {
   SKIP_WITHOUT_IO_URING();
   for (const int clients : {1, 2, 300}) {
-    const auto result = run("uring_echo", {"--clients", std::to_string(clients), "--messages", "5"});
+    const auto result = run("uring_echo", {"--clients", std::to_string(clients), "--messages", "600"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const std::string all = std::to_string(5 * clients);
-    EXPECT_TRUE(result.has_line("ok    right answers to the single client: [50, 50]")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    right answers to all clients: [" + all + ", " + all + "]")) << result.text();
+    const std::string all = clients == 1 ? "[600, 600]" : "[600, 600, 600]";
+    EXPECT_TRUE(result.has_line("ok    right answers on epoll: " + all)) << result.text();
+    EXPECT_TRUE(result.has_line("ok    right answers on io_uring: " + all)) << result.text();
   }
 }
 
-TEST(uring_echo, the_calls_of_epoll_are_counted_for_each_message) {
+TEST(uring_echo, one_client_takes_three_calls_or_two_and_for_many_a_call_hands_over_many_operations) {
   SKIP_WITHOUT_IO_URING();
-  const auto result = run("uring_echo", {"--clients", "50", "--messages", "100"});
-  const auto epoll = result.captures("^epoll +(\\d+\\.\\d\\d) calls");
-  const auto uring = result.captures("^io_uring .* (\\d+\\.\\d\\d) calls +\\d+\\.\\d\\d us$");
-  ASSERT_EQ(epoll.size(), 1U) << result.text();
-  ASSERT_EQ(uring.size(), 1U) << result.text();
-  EXPECT_GE(std::stod(epoll[0]), 3.0);  // of one client, each message needs an epoll_wait, a recv and a send
+  const auto result = run("uring_echo", {"--clients", "50", "--messages", "5000"});
+  // One after another, each message needs an epoll_wait, a recv and a send, or two calls that hand over one operation.
+  EXPECT_EQ(result.lines_with("^1 +3\\.00 +2\\.00 +1\\.0$").size(), 1U) << result.text();
+  const auto epoll = result.captures("^50 +(\\d+\\.\\d\\d) ");
+  const auto uring = result.captures("^50 .* (\\d+\\.\\d\\d) +\\d+\\.\\d$");
+  const auto operations = result.captures("^50 .* (\\d+\\.\\d)$");
+  ASSERT_TRUE(epoll.size() == 1U && uring.size() == 1U && operations.size() == 1U) << result.text();
+  EXPECT_GE(std::stod(epoll[0]), 2.0);  // a recv and a send
   EXPECT_LT(std::stod(epoll[0]), 3.1);
-  EXPECT_LT(std::stod(uring[0]), 2.0);  // of many clients
+  EXPECT_LT(std::stod(uring[0]), 2.0);
+  EXPECT_GT(std::stod(operations[0]), 1.0);
 }
 
 /// Lets two clients exchange five messages each with a server that answers to each by `answer(message)`; notes the
@@ -105,31 +108,47 @@ TEST(uring_echo_load, no_two_messages_are_alike_and_an_answer_that_is_not_its_me
   EXPECT_EQ(exchange_with([](std::string message) { return message.back() = '?', message; }, ignored).right_answers, 0);
 }
 
-/// The calls that a server counts for one client with so many messages, one after another.
+/// Lets a server serve one client with so many messages, one after another.
 template <typename Server>
-long calls_for(int messages) {
-  const Listener listener;
-  Server server(listener.descriptor, 1);
+void serve_one(Server& server, const Listener& listener, int messages) {
   std::jthread running([&] { server.run(); });
-  {
-    Client client(listener.port);
-    for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
-  }
-  running.join();
-  return server.system_calls();
+  Client client(listener.port);
+  for (int i = 0; i < messages; ++i) EXPECT_TRUE(echoes(client, "hello"));
 }
 
 TEST(uring_echo_epoll_server, counts_each_call_that_serves_a_client) {
-  // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client; epoll_wait, recv and send for each
-  // message; epoll_wait and recv for the end.
-  for (const int messages : {0, 1, 10}) EXPECT_EQ(calls_for<EpollServer>(messages), 1 + 3 + 3 * messages + 2);
+  for (const int messages : {0, 1, 10}) {
+    const Listener listener;
+    EpollServer server(listener.descriptor, 1);
+    serve_one(server, listener, messages);
+    // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client; epoll_wait, recv and send for each
+    // message; epoll_wait and recv for the end.
+    EXPECT_EQ(server.system_calls(), 1 + 3 + 3 * messages + 2);
+  }
 }
 
-TEST(uring_echo_server, counts_each_call_that_serves_a_client) {
+TEST(uring_echo_server, counts_each_call_and_each_operation_that_serves_a_client) {
   SKIP_WITHOUT_IO_URING();
   for (const int messages : {0, 1, 10}) {
-    EXPECT_EQ(calls_for<UringServer>(messages), 1 + 2 * messages + 1);  // accept; receive and send for each; the end
+    const Listener listener;
+    UringServer server(listener.descriptor, 1);
+    serve_one(server, listener, messages);
+    const int all = 1 + 2 * messages + 1;  // accept; receive and send for each; the end
+    EXPECT_EQ(server.system_calls(), all);
+    EXPECT_EQ(server.operations(), all);
   }
+}
+
+TEST(uring_echo_server, counts_the_operations_of_many_clients_whatever_the_calls) {
+  SKIP_WITHOUT_IO_URING();
+  constexpr int clients = 50, messages = 20;
+  const Listener listener;
+  UringServer server(listener.descriptor, clients);
+  std::jthread running([&] { server.run(); });
+  EXPECT_EQ(exchange(listener.port, clients, messages).right_answers, clients * messages);
+  running.join();
+  EXPECT_EQ(server.operations(), clients * (1 + 2 * messages + 1));
+  EXPECT_LT(server.system_calls(), server.operations());
 }
 
 TEST(uring_echo_epoll_server, a_client_that_never_reads_is_closed_and_holds_up_nobody) {

@@ -1,25 +1,24 @@
 // Process pool that recovers from deaths
 //
-// What is lost when workers of a pool are killed? Four workers square the numbers from 0 to 99, three times: first none
-// of them dies, then each of ten tasks kills one worker, and then task 5 kills each worker that begins it. The pool
-// knows which task each worker has, so it gives the task of a dead one to another worker. It gives up a task after
-// three deaths.
+// What is lost when workers of a pool are killed? Four workers square the numbers from 0 to 99. First they take their
+// tasks from one queue, and each of ten tasks kills one worker: ten results are missing. Then a pool that knows which
+// task each worker has gives the task of a dead one to another worker, and gives up a task after three deaths.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pool_recovery/process_pool_recovery.cpp common/cookbook/*.cpp -lfmt -pthread -o process_pool_recovery
 // Run:     process_pool_recovery [--processes N]
 
+#include <unistd.h>
+
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
+#include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
 #include "recovering_pool.hpp"
@@ -28,6 +27,44 @@
 namespace {
 
 constexpr int tasks = 100;
+using Function = long (*)(long);
+using Numbers = std::vector<long>;
+
+/// The pool to compare with: its workers take their tasks from one queue, here a pipe, and one that is killed is
+/// replaced. Returns the results that have come, in any order.
+Numbers map_by_queue(int processes, Function function, const Numbers& numbers) {
+  int queue[2], results[2];
+  check(pipe(queue), "pipe");
+  check(pipe(results), "pipe");
+  const std::size_t bytes = numbers.size() * sizeof(long);  // fewer than fit into a pipe
+  check(write(queue[1], numbers.data(), bytes), "write");
+  close(queue[1]);  // after the last task a worker reads the end
+  const auto work = [&] {
+    for (long value; check(read(queue[0], &value, sizeof value), "read") == sizeof value;) {
+      value = function(value);  // if the worker dies here, nobody else knows that it had this task
+      check(write(results[1], &value, sizeof value), "write");
+    }
+  };
+  for (int i = 0; i < processes; ++i) cookbook::start_child(work);
+  for (int running = processes; running > 0;) {
+    if (cookbook::exit_code_of(-1) == 0) {  // any worker
+      --running;
+    } else {
+      cookbook::start_child(work);  // for one that was killed
+    }
+  }
+  close(results[1]);
+  Numbers arrived(numbers.size());
+  arrived.resize(check(read(results[0], arrived.data(), bytes), "read") / sizeof(long));
+  close(results[0]);
+  close(queue[0]);
+  return arrived;
+}
+
+Numbers map_by_recovering_pool(int processes, Function function, const Numbers& numbers) {
+  RecoveringPool pool(processes, function);
+  return pool.map(numbers);
+}
 
 struct Counts {
   std::atomic<int> begun[tasks] = {};  // how often each task was begun
@@ -36,7 +73,6 @@ Counts* counts = nullptr;  // in shared memory
 
 long square(long x) {
   ++counts->begun[x];
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // stands for work
   return x * x;
 }
 
@@ -55,31 +91,26 @@ long square_but_die_at_5(long x) {
 
 struct Row {
   std::vector<int> begun;  // how often each task was begun
-  bool right;              // whether the caller has got all squares
-  std::string error;       // or what it has got instead
+  Numbers results;         // that the caller has got
 };
 
-/// Lets a new pool do all tasks by this function, and prints what comes of it.
-Row print_row(const char* name, int processes, long (*function)(long)) {
+/// Does all tasks by this function in this way, and prints what comes of it.
+template <typename Map>
+Row print_row(const char* name, int processes, Map map, Function function) {
   const Shared<Counts> shared;
   counts = &*shared;  // before there are workers
-  std::vector<long> numbers(tasks), expected;
+  Numbers numbers(tasks);
   std::iota(numbers.begin(), numbers.end(), 0);
-  for (const long number : numbers) expected.push_back(number * number);
-
-  Row row = {{}, false, "nothing"};
-  const cookbook::Stopwatch watch;
+  Row row;
+  std::string outcome;
   try {
-    RecoveringPool pool(processes, function);
-    row.right = pool.map(numbers) == expected;
-    row.error = "";
+    row.results = map(processes, function, numbers);
+    outcome = fmt::format("{} results", row.results.size());
   } catch (const std::runtime_error& error) {
-    row.error = error.what();
+    outcome = error.what();
   }
-  const double ms = watch.seconds() * 1e3;
   row.begun.assign(counts->begun, counts->begun + tasks);
-  const int all = std::accumulate(row.begun.begin(), row.begun.end(), 0);
-  cookbook::println("{:<30}{:6}{:10.1f} ms   {}", name, all, ms, row.error.empty() ? "all squares" : row.error);
+  cookbook::println("{:<42}{:6}   {}", name, std::accumulate(row.begun.begin(), row.begun.end(), 0), outcome);
   return row;
 }
 
@@ -91,15 +122,21 @@ int main(int argc, char** argv) {
   options.add("processes", processes, "workers", 1, 32);
   options.parse(argc, argv);
 
-  cookbook::println("100 tasks of 1 ms              begun         time   the caller gets");
-  const Row safe = print_row("no worker dies", processes, square);
-  const Row ten = print_row("ten tasks kill a worker each", processes, square_or_die);
-  const Row given_up = print_row("task 5 kills each worker", processes, square_but_die_at_5);
+  cookbook::println("100 tasks                                  begun   the caller gets");
+  const Row queue = print_row("one queue: ten tasks kill a worker each", processes, map_by_queue, square_or_die);
+  const Row safe = print_row("this pool: no worker dies", processes, map_by_recovering_pool, square);
+  const Row ten =
+      print_row("this pool: ten tasks kill a worker each", processes, map_by_recovering_pool, square_or_die);
+  const Row given_up =
+      print_row("this pool: task 5 kills each worker", processes, map_by_recovering_pool, square_but_die_at_5);
 
-  cookbook::Checks checks;
+  Numbers squares(tasks);
+  for (long i = 0; i < tasks; ++i) squares[i] = i * i;
   const auto sum = [](const Row& row) { return std::accumulate(row.begun.begin(), row.begun.end(), 0); };
-  checks.that("the squares are right, with ten deaths and without", safe.right && ten.right);
-  checks.equal("tasks begun", std::vector{sum(safe), sum(ten), sum(given_up)}, {tasks, tasks + 10, tasks - 1 + 3});
+  cookbook::Checks checks;
+  checks.that("all squares are right, with ten deaths and without", safe.results == squares && ten.results == squares);
+  checks.equal("tasks begun", std::vector{sum(queue), sum(safe), sum(ten), sum(given_up)},
+               {tasks, tasks, tasks + 10, tasks - 1 + 3});
   checks.equal("how often task 5 was begun before it was given up", given_up.begun[5], RecoveringPool::max_deaths);
   return checks.exit_code();
 }

@@ -3,7 +3,7 @@
 // An echo server twice, in one thread each. On epoll the kernel says which sockets are ready, and the server
 // makes a system call for each receive and each send. On io_uring the server puts the operations into a queue that it
 // shares with the kernel, hands many over by one system call, and is told when they are complete. The program serves
-// one client and then many by both, and prints the system calls per message, and what a message takes.
+// one client and then more by both, and prints the system calls per message.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/uring_echo/uring_echo.cpp common/cookbook/*.cpp -luring -lfmt -pthread -o uring_echo
 // Run:     uring_echo [--clients N] [--messages N]
@@ -12,13 +12,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include <algorithm>
-#include <string>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "epoll_server.hpp"
@@ -27,42 +25,21 @@
 
 namespace {
 
-struct Row {
-  double calls_per_message = 0, us_per_message = 1e9;
-  int right = 0;
-};
-
-/// Lets so many clients send their messages to a server of this kind; the best of three runs.
+/// Lets so many clients send so many messages each to a server, and returns how many of the answers were right.
 template <typename Server>
-Row measure(int clients, int messages) {
-  Row row;
-  for (int i = 0; i < 3; ++i) {
-    const Listener listener;
-    Server server(listener.descriptor, clients);
-    std::jthread serving([&] { server.run(); });
-    const Load load = exchange(listener.port, clients, messages);
-    serving.join();  // all clients have gone
-    row.right = load.right_answers;
-    row.us_per_message = std::min(row.us_per_message, load.seconds / (clients * messages) * 1e6);
-    row.calls_per_message = static_cast<double>(server.system_calls()) / (clients * messages);
-  }
-  return row;
-}
-
-Row print(const char* name, const Row& one, const Row& many) {
-  cookbook::println("{:<12}{:8.2f} calls{:10.2f} us{:14.2f} calls{:10.2f} us", name, one.calls_per_message,
-                    one.us_per_message, many.calls_per_message, many.us_per_message);
-  return many;
+int serve(Server& server, const Listener& listener, int clients, int messages) {
+  std::jthread serving([&] { server.run(); });  // until all clients have gone
+  return exchange(listener.port, clients, messages).right_answers;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int clients = 100, messages = 50;
+  int clients = 100, messages = 5000;
   cookbook::Options options("The echo server by readiness (epoll) and by completion (io_uring)");
-  options.add("clients", clients, "clients of the second measurement", 1, 400);
-  options.add("messages", messages, "messages that each client sends; the single client sends ten times as many", 1,
-              10'000);
+  options.add("clients", clients, "clients in the last row", 1, 400);
+  options.add("messages", messages, "messages in each row, as far as the clients can share them equally", 400,
+              1'000'000);
   options.parse(argc, argv);
 
   try {
@@ -72,18 +49,27 @@ int main(int argc, char** argv) {
     return 77;
   }
 
-  cookbook::println("per message        1 client                      {} clients", clients);
-  const Row epoll_one = measure<EpollServer>(1, 10 * messages), epoll_many = measure<EpollServer>(clients, messages);
-  const Row uring_one = measure<UringServer>(1, 10 * messages), uring_many = measure<UringServer>(clients, messages);
-  print("epoll", epoll_one, epoll_many);
-  print("io_uring", uring_one, uring_many);
+  cookbook::println("            system calls per message   operations per call");
+  cookbook::println("clients       on epoll   on io_uring           of io_uring");
+  std::vector<int> sent, on_epoll, on_uring;
+  bool fewer = true;
+  for (const int count : std::set<int>{1, 10, clients}) {
+    const Listener epoll_listener, uring_listener;
+    EpollServer epoll(epoll_listener.descriptor, count);
+    UringServer uring(uring_listener.descriptor, count);
+    on_epoll.push_back(serve(epoll, epoll_listener, count, messages / count));
+    on_uring.push_back(serve(uring, uring_listener, count, messages / count));
+    sent.push_back(messages / count * count);
+    const double epoll_calls = static_cast<double>(epoll.system_calls()),
+                 uring_calls = static_cast<double>(uring.system_calls());
+    cookbook::println("{:<7}{:15.2f}{:14.2f}{:22.1f}", count, epoll_calls / sent.back(), uring_calls / sent.back(),
+                      static_cast<double>(uring.operations()) / uring_calls);
+    fewer = fewer && uring_calls < epoll_calls;
+  }
 
   cookbook::Checks checks;
-  checks.equal("right answers to the single client", std::vector{epoll_one.right, uring_one.right},
-               {10 * messages, 10 * messages});
-  checks.equal("right answers to all clients", std::vector{epoll_many.right, uring_many.right},
-               {clients * messages, clients * messages});
-  checks.that("io_uring makes fewer system calls than epoll",
-              uring_many.calls_per_message < epoll_many.calls_per_message);
+  checks.equal("right answers on epoll", on_epoll, sent);
+  checks.equal("right answers on io_uring", on_uring, sent);
+  checks.that("io_uring makes fewer system calls than epoll", fewer);
   return checks.exit_code();
 }

@@ -40,6 +40,7 @@ class Ring {
     if (submitted < 0 && submitted != -EINTR) {
       throw std::system_error(-submitted, std::generic_category(), "io_uring_submit_and_wait");
     }
+    if (submitted > 0) operations += submitted;
   }
 
   /// Calls handle(socket, result) for each operation that is complete.
@@ -55,6 +56,7 @@ class Ring {
   }
 
   long system_calls = 0;
+  long operations = 0;  // that were handed over by these calls
 
  private:
   io_uring ring_ = {};
@@ -81,6 +83,7 @@ class UringServer {
   }
 
   long system_calls() const { return ring_.system_calls; }
+  long operations() const { return ring_.operations; }
 
  private:
   /// Exactly one operation of each client is under way, so the kernel alone uses the buffer meanwhile.
