@@ -5,6 +5,7 @@
 #undef main
 
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -81,6 +82,15 @@ TEST(cuda_dot_product_steps, store_all_products_or_read_them_or_do_without_them)
   job.products = gpu::DeviceArray<long long>(std::vector<long long>{1, 10, 100});
   job.add_up_products();
   EXPECT_EQ(job.result.to_host(), std::vector<long long>{111}) << "does not read what was stored";
+}
+
+TEST(cuda_dot_product_steps, compute_what_the_book_prints) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  std::vector<int> numbers(400);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Job job{3, 96, gpu::DeviceArray<int>(numbers), gpu::DeviceArray<int>(numbers)};
+  job.multiply_and_add_up();
+  EXPECT_EQ(job.result.to_host(), std::vector<long long>{21'253'400});
 }
 
 struct Negative {
