@@ -43,7 +43,7 @@ TEST(cuda_memory_pool, a_wrong_sum_is_noticed_each_time) {
 }
 
 TEST(cuda_memory_pool, the_pool_keeps_memory_only_if_it_is_told_to) {
-  const auto result = test_support::run("cuda_memory_pool");
+  const auto result = test_support::run("cuda_memory_pool", {"--steps", "10"});  // slow if others use the device
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   const auto reserved = result.captures(" us +([0-9]+) MiB$");
   ASSERT_EQ(reserved.size(), 4U) << result.text();
