@@ -1,6 +1,6 @@
-// The program's output; compiling, the cache, and what the driver does with a kernel, from inside.
+// The program's output; compiling, and what the driver does with a kernel, from inside.
 
-#include "06_gpu/cuda_runtime_compilation/code_cache.hpp"
+#include "06_gpu/cuda_runtime_compilation/compile.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -40,14 +40,17 @@ class Loaded {
   CUfunction kernel_ = nullptr;
 };
 
-TEST(cuda_runtime_compilation, without_a_device_compiles_and_is_skipped_with_a_reason) {
-  const auto result = run("cuda_runtime_compilation", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
-  EXPECT_EQ(result.exit_code, 77) << result.text();
-  EXPECT_TRUE(result.has_line("ok    the second request for the text got the code of the first: yes")) << result.text();
-  EXPECT_TRUE(result.has_line(R"(ok    message about a mistake: power.cu(10): error: identifier "resul" is undefined)"))
-      << result.text();
-  ASSERT_EQ(result.err.size(), 1U) << result.text();
-  EXPECT_THAT(result.err[0], HasSubstr("skipped, no CUDA device: "));
+/// The rows of the output: what stands in the kernel's text.
+const std::string rows[] = {"neither number", "the exponent", "the modulus", "both"};
+
+TEST(cuda_runtime_compilation, without_a_device_is_skipped_with_a_reason) {
+  for (const std::string program : {"cuda_runtime_compilation", "cuda_runtime_compilation_wrong_type"}) {
+    const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(result.exit_code, 77) << result.text();
+    EXPECT_TRUE(result.out.empty()) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], HasSubstr("skipped, no CUDA device: "));
+  }
 }
 
 TEST(cuda_runtime_compilation, every_power_is_right_for_all_numbers) {
@@ -61,28 +64,36 @@ TEST(cuda_runtime_compilation, every_power_is_right_for_all_numbers) {
     if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.lines_with("^ok    wrong powers among [1-9][0-9]* compared: 0$").size(), 1U) << result.text();
-    EXPECT_EQ(result.lines_with("^the numbers as arguments +[0-9.]+ ms$").size(), 1U) << result.text();
-    EXPECT_EQ(result.lines_with("^the numbers in the text +[0-9.]+ ms +[0-9.]+ x$").size(), 1U) << result.text();
+    for (const std::string& row : rows) {
+      EXPECT_EQ(result.lines_with("^" + row + " +[0-9.]+ ms +[0-9.]+ ms +([0-9]+ launches|-)$").size(), 1U)
+          << result.text();
+    }
   }
 }
 
-TEST(cuda_runtime_compilation_timing, constants_in_the_text_make_it_faster) {
+TEST(cuda_runtime_compilation, a_text_has_paid_when_the_launches_have_saved_the_time_of_compiling) {
   const auto result = run("cuda_runtime_compilation");
   if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
-  const auto arguments = result.captures("^the numbers as arguments +([0-9.]+) ms$");
-  const auto text = result.captures("^the numbers in the text +([0-9.]+) ms +[0-9.]+ x$");
-  ASSERT_EQ(arguments.size(), 1U) << result.text();
-  ASSERT_EQ(text.size(), 1U) << result.text();
-  EXPECT_LT(2 * std::stod(text[0]), std::stod(arguments[0])) << "or is one kernel measured twice?\n" << result.text();
+  const auto compiling = result.captures(" ([0-9.]+) ms +[0-9.]+ ms +[0-9a-z -]+$");
+  const auto launch = result.captures(" ([0-9.]+) ms +([0-9]+ launches|-)$");
+  const auto paid = result.captures(" ms +([0-9]+) launches$");
+  ASSERT_EQ(compiling.size(), 4U) << result.text();
+  ASSERT_EQ(launch.size(), 4U) << result.text();
+  ASSERT_EQ(paid.size(), 3U) << result.text();  // without a number in the text nothing is saved
+  for (int row = 1; row < 4; ++row) {
+    const double saved = std::stod(launch[0]) - std::stod(launch[row]);
+    EXPECT_NEAR(std::stod(paid[row - 1]) * saved, std::stod(compiling[row]), 0.1 * std::stod(compiling[row]) + saved);
+  }
 }
 
-TEST(cuda_runtime_compilation, takes_less_time_from_the_cache) {
+TEST(cuda_runtime_compilation_timing, constants_in_the_text_make_it_faster_above_all_the_modulus) {
   const auto result = run("cuda_runtime_compilation");
-  const auto compiling = result.captures("^the text with the numbers: compiled in ([0-9.]+) ms");
-  const auto finding = result.captures("found in the cache in ([0-9.]+) ms$");
-  ASSERT_EQ(compiling.size(), 1U) << result.text();
-  ASSERT_EQ(finding.size(), 1U) << result.text();
-  EXPECT_LT(std::stod(finding[0]), std::stod(compiling[0]));
+  if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
+  const auto launch = result.captures(" ([0-9.]+) ms +([0-9]+ launches|-)$");
+  ASSERT_EQ(launch.size(), 4U) << result.text();
+  EXPECT_LT(std::stod(launch[1]), std::stod(launch[0])) << result.text();
+  EXPECT_LT(2 * std::stod(launch[2]), std::stod(launch[1])) << result.text();
+  EXPECT_LT(std::stod(launch[3]), std::stod(launch[2])) << result.text();
 }
 
 TEST(cuda_runtime_compilation_compile, makes_an_elf_file_with_the_kernels_name) {
@@ -149,22 +160,6 @@ TEST(cuda_runtime_compilation_compile, names_each_line_with_a_mistake) {
 
 TEST(cuda_runtime_compilation_compile, ends_the_program_for_an_architecture_that_nobody_has) {
   EXPECT_EXIT(compile(multiply_text, "test.cu", "sm_1"), testing::ExitedWithCode(3), "nvrtc|result");
-}
-
-TEST(cuda_runtime_compilation_code_cache, compiles_each_text_once_for_each_architecture) {
-  CodeCache cache;
-  const std::string& code = cache.code(multiply_text, "test.cu", "sm_80");
-  EXPECT_EQ(&cache.code(multiply_text, "test.cu", "sm_80"), &code);
-  EXPECT_EQ(cache.size(), 1U);
-  EXPECT_NE(&cache.code(multiply_text + "\n", "test.cu", "sm_80"), &code);
-  EXPECT_NE(&cache.code(multiply_text, "test.cu", "sm_90"), &code);
-  EXPECT_EQ(cache.size(), 3U);
-}
-
-TEST(cuda_runtime_compilation_code_cache, keeps_nothing_of_a_text_that_is_refused) {
-  CodeCache cache;
-  for (int i = 0; i < 2; ++i) EXPECT_THROW(cache.code("no kernel", "test.cu", "sm_80"), gpu::CompileError);
-  EXPECT_EQ(cache.size(), 0U);
 }
 
 TEST(cuda_runtime_compilation_multiply, one_block_of_400_threads_leaves_element_401_as_it_is) {

@@ -7,12 +7,14 @@
 
 #include "layout.hpp"
 
-/// A matrix in memory, row by row.
+/// A matrix in memory, row by row. `step` is the distance of one element from the next; 1 if nothing lies between.
 template <typename T>
 struct Matrix {
   T* data;
-  std::size_t rows, columns;
-  __host__ __device__ T& operator()(std::size_t row, std::size_t column) const { return data[row * columns + column]; }
+  std::size_t rows, columns, step = 1;
+  __host__ __device__ T& operator()(std::size_t row, std::size_t column) const {
+    return data[(row * columns + column) * step];
+  }
 };
 
 /// c = a b for one pair of matrices; whatever c held before does not matter.
@@ -26,14 +28,14 @@ __host__ __device__ inline void multiply(Matrix<const long long> a, Matrix<const
   }
 }
 
-/// Matrices one after the other. `stride` is the number of elements from the start of one to the start of the next; 0
-/// means that there is one matrix, which every index gives.
+/// Matrices of one size. `stride` is the number of elements from the start of one to the start of the next; 0 means
+/// that there is one matrix, which every index gives.
 template <typename T>
 struct Batch {
   Matrix<T> base;  ///< the first of them
   std::size_t count, stride;
   __host__ __device__ Matrix<T> operator[](std::size_t i) const {
-    return {base.data + i * stride, base.rows, base.columns};
+    return {base.data + i * stride, base.rows, base.columns, base.step};
   }
 };
 
@@ -42,6 +44,23 @@ template <typename T>
 Batch<T> batch(T* data, const Shape& shape) {
   const std::size_t rows = shape[shape.size() - 2], columns = shape[shape.size() - 1];
   return {{data, rows, columns}, shape.size() > 2 ? shape[0] : 1, shape.size() > 2 ? rows * columns : 0};
+}
+
+/// The same batch if its matrices are interleaved: first element 0 of each, then element 1 of each, and so on.
+template <typename T>
+Batch<T> interleaved(Batch<T> batch) {
+  batch.base.step = batch.count;
+  batch.stride = 1;
+  return batch;
+}
+
+/// The values of a table of `rows` rows, column by column. So the values of that many matrices, one after the other,
+/// are interleaved.
+inline std::vector<long long> transposed(const std::vector<long long>& values, std::size_t rows) {
+  const std::size_t columns = values.size() / rows;
+  std::vector<long long> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) result[i % columns * rows + i / columns] = values[i];
+  return result;
 }
 
 /// Numbers on the host, with their shape.

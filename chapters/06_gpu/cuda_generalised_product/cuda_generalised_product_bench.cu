@@ -20,12 +20,15 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
   const Shape shape_a = {pairs, 4, 10}, shape_b = {pairs, 10, 10}, shape_c = {pairs, 4, 10};
   const Numbers a = random_numbers(shape_a, 1), b = random_numbers(shape_b, 2);
   const gpu::DeviceArray<long long> device_a(a.values), device_b(b.values);
-  gpu::DeviceArray<long long> by_pair(pairs * 40), by_element(pairs * 40);
+  const gpu::DeviceArray<long long> interleaved_a(transposed(a.values, pairs));
+  const gpu::DeviceArray<long long> interleaved_b(transposed(b.values, pairs));
+  gpu::DeviceArray<long long> by_pair(pairs * 40), by_interleaved_pair(pairs * 40), by_element(pairs * 40);
   // cuBLAS has no products of 64-bit integers. In doubles these sums are exact, too.
   const gpu::DeviceArray<double> double_a(std::vector<double>(a.values.begin(), a.values.end()));
   const gpu::DeviceArray<double> double_b(std::vector<double>(b.values.begin(), b.values.end()));
   gpu::DeviceArray<double> double_by_element(pairs * 40), by_cublas(pairs * 40);
   by_pair.poison();
+  by_interleaved_pair.poison();
   by_element.poison();
   double_by_element.poison();
   by_cublas.poison();
@@ -35,6 +38,12 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
   const auto per_pair = [&](cudaStream_t stream) {
     multiply_pairs<<<blocks(pairs), 128, 0, stream>>>(batch(device_a.data(), shape_a), batch(device_b.data(), shape_b),
                                                       batch(by_pair.data(), shape_c));
+    CUDA_CHECK(cudaGetLastError());
+  };
+  const auto per_interleaved_pair = [&](cudaStream_t stream) {
+    multiply_pairs<<<blocks(pairs), 128, 0, stream>>>(interleaved(batch(interleaved_a.data(), shape_a)),
+                                                      interleaved(batch(interleaved_b.data(), shape_b)),
+                                                      interleaved(batch(by_interleaved_pair.data(), shape_c)));
     CUDA_CHECK(cudaGetLastError());
   };
   const auto per_element = [&](cudaStream_t stream) {
@@ -74,14 +83,16 @@ void compare(cookbook::Checks& checks, std::size_t pairs, int rounds) {
   figures.measure({{"host, one core, a loop", amount, [&] { on_host = multiply_on_host(a, b); }},
                    gpu::graph_row("copy of as many bytes", amount, copy),
                    gpu::graph_row("device, a thread per pair", amount, per_pair),
+                   gpu::graph_row("the same, interleaved", amount, per_interleaved_pair),
                    gpu::graph_row("device, a thread per element", amount, per_element),
-                   gpu::graph_row("the same, of doubles", amount, doubles_per_element),
+                   gpu::graph_row("a thread per element, of doubles", amount, doubles_per_element),
                    gpu::graph_row("cuBLAS, a batch of doubles", amount, cublas_batch)},
                   rounds);
   figures.percent_of("copy of as many bytes", "copy");
   figures.speedup_over("cuBLAS, a batch of doubles", "cuBLAS");
   const std::vector<double> expected(on_host.values.begin(), on_host.values.end());
   checks.that("a thread per pair has the host's products", by_pair.to_host() == on_host.values);
+  checks.that("with interleaved matrices, too", transposed(by_interleaved_pair.to_host(), 40) == on_host.values);
   checks.that("a thread per element, too", by_element.to_host() == on_host.values);
   checks.that("a thread per element with doubles, too", double_by_element.to_host() == expected);
   checks.that("cuBLAS, too", by_cublas.to_host() == expected);

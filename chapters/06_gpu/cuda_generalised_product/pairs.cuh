@@ -4,7 +4,7 @@
 #include "batch.hpp"
 #include "cookbook/cuda.hpp"
 
-/// One thread per pair runs the function that the host runs in a loop.
+/// One thread per pair runs the function that the host runs in a loop, wherever the batches have their elements.
 __global__ void multiply_pairs(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < c.count) multiply(a[i], b[i], c[i]);

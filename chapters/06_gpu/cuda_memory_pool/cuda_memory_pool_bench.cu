@@ -95,15 +95,16 @@ int main(int argc, char** argv) {
   const auto with_waits = [&] { return by_pool(bytes, stream, true); };
   cookbook::Figures figures(fmt::format("blocks of {} bytes, per call", bytes), cookbook::cost("us", 1e-6),
                             fmt::format("{}; {}", gpu::device(), cookbook::machine()));
-  figures.measure({row("cudaMalloc", 0, allocate, with_malloc), row("cudaFree", 0, release, with_malloc),
-                   row("cudaMallocAsync", 0, allocate, with_pool), row("cudaFreeAsync", 0, release, with_pool),
-                   row("waits after each: cudaMallocAsync", 0, allocate, with_waits),
-                   row("waits after each: cudaFreeAsync", 0, release, with_waits),
-                   row("waits after each: cudaStreamSynchronize", 0, wait, with_waits),
-                   row("waits, pool keeps: cudaMallocAsync", UINT64_MAX, allocate, with_waits),
-                   row("waits, pool keeps: cudaFreeAsync", UINT64_MAX, release, with_waits),
-                   row("waits, pool keeps: cudaStreamSynchronize", UINT64_MAX, wait, with_waits)},
-                  rounds);
+  figures.measure(
+      {row("no wait, cudaMalloc", 0, allocate, with_malloc), row("no wait, cudaFree", 0, release, with_malloc),
+       row("no wait, cudaMallocAsync", 0, allocate, with_pool), row("no wait, cudaFreeAsync", 0, release, with_pool),
+       row("a wait after each, cudaMallocAsync", 0, allocate, with_waits),
+       row("a wait after each, cudaFreeAsync", 0, release, with_waits),
+       row("a wait after each, cudaStreamSynchronize", 0, wait, with_waits),
+       row("the same; the pool keeps, cudaMallocAsync", UINT64_MAX, allocate, with_waits),
+       row("the same; the pool keeps, cudaFreeAsync", UINT64_MAX, release, with_waits),
+       row("the same; the pool keeps, cudaStreamSynchronize", UINT64_MAX, wait, with_waits)},
+      rounds);
   figures.print(checks);
   return checks.exit_code();
 }

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "code_cache.hpp"
+#include "compile.hpp"
 #include "cookbook/cuda.hpp"
 
 int main() {

@@ -1,9 +1,7 @@
-/// Compiles the text of a kernel while the program runs, and keeps what it has compiled.
+/// Compiles the text of a kernel while the program runs.
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
 
 #include "cookbook/nvrtc.hpp"
 
@@ -33,20 +31,3 @@ inline std::string compile(const std::string& text, const std::string& name, con
   NVRTC_CHECK(result);                                                          // something else, such as no memory
   return code;
 }
-
-/// What was compiled, kept under its text and its architecture, so that each text is compiled once.
-class CodeCache {
- public:
-  /// Throws gpu::CompileError, and then keeps nothing.
-  const std::string& code(const std::string& text, const std::string& name, const std::string& architecture) {
-    const std::pair key(text, architecture);
-    if (const auto known = codes_.find(key); known != codes_.end()) return known->second;
-    std::string code = compile(text, name, architecture);
-    return codes_.emplace(key, std::move(code)).first->second;
-  }
-
-  std::size_t size() const { return codes_.size(); }
-
- private:
-  std::map<std::pair<std::string, std::string>, std::string> codes_;
-};
