@@ -206,14 +206,13 @@ const Result& Process::wait() {
     if (ended) continue;
     siginfo_t end{};
     if (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == pid_) {
-      result.processor_seconds = processor_seconds(17);
-      result.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    }
-    if (const auto code = cookbook::exit_code_of(pid_, milliseconds(0))) {
       ended = true;
-      result.exit_code = *code;
+      result.processor_seconds = processor_seconds(17);  // before the system forgets them
+      result.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+      result.exit_code = cookbook::exit_code_of(pid_);
       // What it left behind may hold the pipes open for ever. On a busy machine it takes time to end by itself.
-      result.leaked_processes = reap_leftovers(std::chrono::seconds(*code == 0 || result.timed_out ? 0 : 10));
+      result.leaked_processes =
+          reap_leftovers(std::chrono::seconds(result.exit_code == 0 || result.timed_out ? 0 : 10));
       continue;
     }
     const auto passed = Clock::now() - start;
