@@ -25,7 +25,7 @@ class Graph {
   /// Puts all of it into a stream, with one call.
   void launch(cudaStream_t stream) { CUDA_CHECK(cudaGraphLaunch(executable_, stream)); }
 
-  /// How many operations have been recorded: kernels, copies and memsets.
+  /// How many operations have been recorded, such as kernels, copies and memsets.
   std::size_t operations() const {
     std::size_t count = 0;
     CUDA_CHECK(cudaGraphGetNodes(recorded_, nullptr, &count));

@@ -4,7 +4,7 @@
 // in a chain, as one thread does; with an atomic addition per thread; and as a tree, which a single launch builds of
 // the threads of each warp, the warps of each block and the blocks of the grid. Floats are rounded at every addition,
 // so the result depends on the order of the additions: the program adds up 20 times, and prints beside the time how
-// many different sums came out, and how far the worst is from the exact one.
+// many different sums came out, and how far the worst is from that in double precision.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_reduction/cuda_reduction.cu common/cookbook/*.cpp -lfmt -o cuda_reduction
 // Run:     cuda_reduction [--count N] [--warps N]

@@ -1,7 +1,7 @@
 // Pitfall: a sum of floats by atomic additions
 //
-// Each block adds its sum to the result by atomicAdd. No addition is lost. But blocks finish in another order on every
-// run, and floats are rounded at each addition, so the last bits of the sum change from run to run.
+// Each block adds its sum to the result by atomicAdd. No addition is lost. But the blocks finish in any order, and
+// floats are rounded at each addition, so the last bits of the sum change from run to run.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_reduction/cuda_reduction_atomic.cu common/cookbook/*.cpp -lfmt -o cuda_reduction_atomic
 // Run:     cuda_reduction_atomic

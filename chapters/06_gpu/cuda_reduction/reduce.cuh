@@ -64,9 +64,10 @@ __global__ void reduce(const Value* values, int count, Operation operation, Valu
   }
 }
 
-/// Reduces arrays with blocks of `warps` warps, as many as the device runs at once. The operation has to be associative
-/// and commutative, and operation(neutral, a) has to be a. The result of no values is `neutral`. The order of the
-/// operations depends on the number of values, on `warps` and on the device; so it is the same in every run.
+/// Reduces arrays with blocks of `warps` warps, as many as the device runs at once. The operation has to be commutative
+/// and, but for rounding, associative, and operation(neutral, a) has to be a. The result of no values is `neutral`. The
+/// order of the operations depends on the number of values, on `warps` and on the device; so it is the same in every
+/// run.
 template <typename Value, typename Operation>
 class Reduction {
  public:

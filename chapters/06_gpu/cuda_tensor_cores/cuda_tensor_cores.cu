@@ -3,7 +3,7 @@
 // A tensor core multiplies whole tiles of matrices: one call of a warp multiplies two tiles of 16 x 16 and adds the
 // product to a third. The factors have few digits: a bfloat16 has 8 binary digits, a float 24. The program multiplies
 // the same matrices in six ways. Of the library's three it prints how large the errors are; of the three written by
-// hand, how many bytes they load from the device's memory per operation, which decides how fast they are.
+// hand, how many bytes per operation they load from the device's memory or its caches: the fewer, the faster.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=sm_80 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tensor_cores/cuda_tensor_cores.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tensor_cores
 // Run:     cuda_tensor_cores [--size N]
