@@ -146,6 +146,37 @@ TEST(memory_latency, each_row_names_the_first_cache_of_the_machine_that_has_room
   }
 }
 
+TEST(memory_latency, has_a_row_per_node_of_the_machine_if_they_are_asked_for) {
+  using Texts = std::vector<std::string>;
+  const auto nodes = [](const std::string& machine, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--largest", "3"});
+    const auto result = run("memory_latency", arguments, {.environment = {{"HWLOC_SYNTHETIC", machine}}});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    return result.captures("^ +3 MiB +[0-9.]+ ns  memory of node (\\d+)$");
+  };
+  EXPECT_EQ(nodes("numa:3 pu:1", {"--nodes"}), (Texts{"0", "1", "2"}));
+  EXPECT_EQ(nodes("pu:2", {"--nodes"}), Texts{"0"});
+  EXPECT_EQ(nodes("numa:3 pu:1", {}), Texts{});
+}
+
+TEST(memory_latency, memory_that_is_moved_lies_in_its_node_or_the_system_has_refused) {
+  const Machine machine;
+  for (int node = 0; node < machine.nodes(); ++node) {
+    const PagedMemory memory(1 << 20, false);
+    std::fill_n(static_cast<char*>(memory.data()), 1 << 20, 'x');
+    if (!machine.move(memory.data(), 1 << 20, node)) continue;
+    hwloc_topology_t topology = nullptr;
+    hwloc_topology_init(&topology);
+    hwloc_topology_load(topology);
+    const hwloc_bitmap_t found = hwloc_bitmap_alloc();
+    ASSERT_EQ(hwloc_get_area_memlocation(topology, memory.data(), 1 << 20, found, HWLOC_MEMBIND_BYNODESET), 0);
+    EXPECT_TRUE(
+        hwloc_bitmap_isequal(found, hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, unsigned(node))->nodeset));
+    hwloc_bitmap_free(found);
+    hwloc_topology_destroy(topology);
+  }
+}
+
 TEST(memory_latency_timing, far_memory_takes_longer_than_near) {
   const auto result = run("memory_latency", {"--largest", "64"});
   const auto near = result.captures("^ +4 KiB +[0-9.]+ ns +([0-9.]+) ns"),

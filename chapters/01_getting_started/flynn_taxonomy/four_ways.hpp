@@ -69,7 +69,7 @@ inline Sums simd(Numbers data) {
 }
 
 /// One thread per function. All of them work on the same piece, and nobody goes on before all have done it: the barrier
-/// stands for the clock of a MISD machine.
+/// keeps them together.
 inline Sums misd(Numbers data, std::size_t piece, const Functions& functions = sum_of) {
   Sums sums(functions.size());
   std::barrier all_have_done_it(functions.size());

@@ -6,7 +6,7 @@
 // of memory it rises much less, since the processor guesses the next line and loads it ahead.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency.cpp common/cookbook/*.cpp -lhwloc -lfmt -o memory_latency
-// Run:     memory_latency [--largest MIB] [--large-pages]
+// Run:     memory_latency [--largest MIB] [--large-pages] [--nodes]
 
 #include <algorithm>
 #include <span>
@@ -40,10 +40,11 @@ double nanoseconds_per_step(const Line* line) {
 
 int main(int argc, char** argv) {
   std::size_t mebibytes = 64;
-  bool large_pages = false;
+  bool large_pages = false, nodes = false;
   cookbook::Options options("Measure how far away memory is");
   options.add("largest", mebibytes, "memory of the longest ring, in MiB", 1, 16'384);
   options.add_flag("large-pages", large_pages, "ask for pages of 2 MiB");
+  options.add_flag("nodes", nodes, "at the end, the largest memory again, from each of the machine's nodes");
   options.parse(argc, argv);
   const std::size_t largest = mebibytes << 20;
   cookbook::require_memory(1.1 * static_cast<double>(largest), fmt::format("--largest {}", mebibytes));
@@ -51,18 +52,25 @@ int main(int argc, char** argv) {
 
   int broken = 0;
   const PagedMemory memory(largest, large_pages);
-  const std::vector<Cache> caches = Machine().caches();
+  const Machine machine;
+  const std::vector<Cache> caches = machine.caches();
+  const auto measured = [&](std::span<Line> lines, void (*join)(std::span<Line>)) {
+    join(lines);
+    broken += !is_one_ring(lines);  // also loads the lines into the caches
+    return nanoseconds_per_step(lines.data());
+  };
   cookbook::println("memory in use   in order  at random  fits into");
   for (std::size_t bytes = 4 << 10; bytes <= largest; bytes *= 4) {
     const std::span lines(static_cast<Line*>(memory.data()), bytes / sizeof(Line));
-    const auto measured = [&](void (*join)(std::span<Line>)) {
-      join(lines);
-      broken += !is_one_ring(lines);  // also loads the lines into the caches
-      return nanoseconds_per_step(lines.data());
-    };
-    const double in_order = measured(join_in_order), at_random = measured(join_at_random);
+    const double in_order = measured(lines, join_in_order), at_random = measured(lines, join_at_random);
     cookbook::println("{:>13}  {:6.1f} ns  {:6.1f} ns  {}", bytes_text(bytes), in_order, at_random,
                       fits_into(bytes, caches));
+  }
+  const std::span all(static_cast<Line*>(memory.data()), largest / sizeof(Line));
+  for (int node = 0; nodes && node < machine.nodes(); ++node) {
+    const bool moved = machine.move(memory.data(), largest, node);
+    cookbook::println("{:>13}{:11}  {:>9}  memory of node {}", bytes_text(largest), "",
+                      moved ? fmt::format("{:6.1f} ns", measured(all, join_at_random)) : "refused", node);
   }
 
   cookbook::Checks checks;

@@ -1,8 +1,8 @@
 // Pitfall: lines that do not make one ring
 //
 // Each line says where to go next, at random, but nothing ensures that the lines make one ring. The walk soon
-// comes to a line where it has been, and from then on it goes round in a small circle, which fits into a cache however
-// much memory there is. What one measures is the latency of that cache.
+// comes to a line where it has been, and from then on it goes round in a small circle, here of 129 lines. What one
+// measures is not the latency of 64 MiB, but that of a cache.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/memory_latency/memory_latency_short_ring.cpp common/cookbook/*.cpp -lfmt -o memory_latency_short_ring
 // Run:     memory_latency_short_ring
