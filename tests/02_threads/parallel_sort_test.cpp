@@ -117,7 +117,7 @@ TEST(parallel_sort, the_gain_is_the_time_of_one_thread_divided_by_that_of_all) {
   }
 }
 
-// To sort the halves and to merge them is what one thread does to sort all; and of two threads each sorts one half.
+// One thread needs about as long to sort the halves and to merge them as to sort all; of two, each sorts one half.
 TEST(parallel_sort_timing, halves_and_merge_make_up_the_sort) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto result = run("parallel_sort", {"--threads", "2"});

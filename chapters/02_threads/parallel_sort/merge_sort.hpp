@@ -22,8 +22,8 @@ Cuts cut_rows(std::span<const T> a, std::span<const T> b, int threads) {
   return {cut_a, static_cast<std::size_t>(place_in_b - b.begin())};
 }
 
-/// Merges two sorted rows into `out` by one thread, as std::merge does. Which row the next number comes from is random,
-/// so it is written without a branch, which the processor would often predict wrongly.
+/// Merges two sorted rows into `out` by one thread, as std::merge does. If the rows are random, so is the row that the
+/// next number comes from: hence no branch, which the processor would often predict wrongly.
 template <typename T>
 void merge_rows(std::span<const T> a, std::span<const T> b, std::span<T> out) {
   auto next_a = a.begin(), next_b = b.begin();

@@ -10,8 +10,8 @@
 /// value and looks at the number again. If it has changed, the copy may be half old and half new, and the reader starts
 /// again. The writer never waits until a reader is done. Several writers need a lock among themselves.
 ///
-/// A copy may be made while the writer is at work, so the words of the value are atomics. Their memory orders are those
-/// of H.-J. Boehm, "Can seqlocks get along with programming language memory models?" (2012).
+/// A copy may be made while the writer is at work, so the words of the value are atomics. The memory orders of the
+/// loads are those of H.-J. Boehm, "Can seqlocks get along with programming language memory models?" (2012).
 template <std::size_t words>
 class SequenceLock {
  public:

@@ -9,5 +9,5 @@ interface Greeting {
   welcomeMessage @0 (name :Text) -> (message :Text);
 
   farewellMessage @1 (name :Text) -> (message :Text);
-  # Came later. A server that was built before it, as ours is, answers that it does not implement it.
+  # Came later. A server that does not have it, such as ours, answers that it does not implement it.
 }

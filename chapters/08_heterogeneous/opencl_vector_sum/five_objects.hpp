@@ -8,7 +8,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/opencl.hpp"
 
-/// Device, context, queue, program, kernel. Members are made in their order, each from some of those before it.
+/// Device, context, queue, program, kernel. Members are made in their order, the last four from some of those before.
 struct FiveObjects {
   cl::Device device;                                                     ///< the hardware that runs kernels
   std::string source;                                                    ///< the kernels' text, for the fourth object

@@ -2,9 +2,9 @@
 //
 // Is it worth while to let a device add two vectors? The program makes the five objects that every OpenCL program has
 // (device, context, command queue, program, kernel), copies two vectors of ten million integers to the device, runs the
-// kernel, and copies the sums back. It does so twice, and prints how long each part takes, all of them together, and
-// the same sum by one thread of the host. The kernel stands in a file of its own, vector_sum.cl, and is compiled while
-// the program runs.
+// kernel, and copies the sums back. It does this twice with the same buffers, and prints how long each part takes, all
+// of them together, and the same sum by one thread of the host. The kernel stands in a file of its own, vector_sum.cl,
+// which the program gives to the driver's compiler.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_vector_sum/opencl_vector_sum.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_vector_sum
 // Run:     opencl_vector_sum [--count N] [--group N] [--device N]
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     cookbook::println("{:<30}{:10.2f} ms {:10.2f} ms", what, first * 1e3, second * 1e3);
   };
   cookbook::println("                                first run    second run");
-  cookbook::println("{:<30}{:10.2f} ms", "five objects, kernel compiled", start_seconds * 1e3);
+  cookbook::println("{:<30}{:10.2f} ms", "five objects, made once", start_seconds * 1e3);
   row("vectors to the device", times[0].to_device, times[1].to_device);
   row("kernel", times[0].kernel, times[1].kernel);
   row("sums to the host", times[0].to_host, times[1].to_host);

@@ -63,7 +63,7 @@ struct LoadBuffering {
   static void fence() {}
 };
 
-/// The outcomes of a test's six schedules, in each of which one step is made after the other.
+/// The outcomes of a test's six schedules: orders of the four steps that keep the order of each thread.
 template <typename Test>
 Outcomes outcomes_of_schedules() {
   Outcomes outcomes;
@@ -101,8 +101,8 @@ struct Counts {
   Outcomes outcomes;  // all that were seen
 };
 
-/// Runs the test `runs` times or a little more. Both threads go through a block of variables side by side, and one of
-/// them then counts the outcomes.
+/// Runs the test `runs` times, rounded up to whole blocks. Both threads go through a block of variables side by side,
+/// and one of them then counts the outcomes.
 template <typename Test>
 Counts run_in_two_threads(long runs) {
   constexpr long block = 10'000;

@@ -1,9 +1,8 @@
 // Memory model litmus
 //
 // Three small programs, each of two threads with two steps, run at least 200,000 times side by side. Each row says
-// whether an outcome was seen that no order of the four steps has, so that the processor or the compiler must have
-// changed a thread's order. Beside it stands whether C++ allows that outcome, and whether an x86 processor may produce
-// it.
+// whether an outcome was seen that is possible only if the processor or the compiler changes the order of a thread's
+// steps. Beside it stands whether C++ allows that outcome, and whether an x86 processor may produce it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/memory_model_litmus/memory_model_litmus.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_model_litmus
 // Run:     memory_model_litmus [--runs N]
@@ -59,7 +58,7 @@ void print_row(const std::string& what, Rule cpp, Rule x86, long runs, Totals& t
 
 int main(int argc, char** argv) {
   long runs = 200'000;
-  cookbook::Options options("Look for outcomes that no order of the steps has");
+  cookbook::Options options("Look for outcomes that no schedule of the steps has");
   options.add("runs", runs, "runs of each test", 1, 100'000'000);
   options.parse(argc, argv);
   if (cookbook::allowed_processors() < 2) {
