@@ -171,6 +171,8 @@ TEST_F(process_pool_recovery, a_death_is_noticed_although_a_process_that_the_tas
   for (const std::atomic<long>& sleeper : board->sleepers) {
     ASSERT_GT(sleeper, 0);
     EXPECT_EQ(kill(static_cast<pid_t>(sleeper), SIGKILL), 0) << "it has ended, and only then was the death noticed";
+    // After a call of run(), orphans become children of this process: then it has to be waited for.
+    waitpid(static_cast<pid_t>(sleeper), nullptr, 0);
   }
 }
 
