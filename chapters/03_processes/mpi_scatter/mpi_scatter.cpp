@@ -40,7 +40,7 @@ Shares shares_of(int total, int ranks) {
   return shares;
 }
 
-/// All `total` numbers, in shares that each rank computes for itself.
+/// Each rank gets its own of these shares, which together are the whole list.
 std::vector<int> scatter_all(const std::vector<int>& list, const Shares& shares, int root, int rank) {
   std::vector<int> share(shares.counts[rank]);
   MPI_CHECK(MPI_Scatterv(list.data(), shares.counts.data(), shares.starts.data(), MPI_INT,  // read on the root only

@@ -3,7 +3,7 @@
 // The root has two lists, one full of 1 and one full of 2. The first one has seven numbers, too few for ten ranks: the
 // root notices, says so and goes on with the second one. The other ranks are in MPI_Scatter for the first list, and get
 // their number of the second. Then they wait for another one, and the root waits for them when MPI is to end. An error
-// on one rank is not seen by the others: either all ranks learn of it, or the one calls MPI_Abort.
+// on one rank is not seen by the others: either all ranks learn of it, or that rank calls MPI_Abort.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_scatter/mpi_scatter_root_only.cpp common/cookbook/*.cpp -lfmt -o mpi_scatter_root_only
 // Run:     mpirun -n 10 mpi_scatter_root_only, then Ctrl-C

@@ -1,8 +1,9 @@
 // Map in shared memory
 //
 // A map whose nodes lie in shared memory, as those of a std::map do not. Ten worker processes write a key each, and all
-// of them add to one value at the same time. Then four workers use the map, one after the other; two of them do not
-// come to the end of what they do, and a third one is killed while it reads. After each the parent reads the value.
+// of them add to one value at the same time. Then four workers use the map, one after the other: one makes a change,
+// one throws within a change, one is killed while it reads, and one within a change. After each the parent reads the
+// value.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/shared_map/shared_map.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_map
 // Run:     shared_map [--workers N] [--changes N]

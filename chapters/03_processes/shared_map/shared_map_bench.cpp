@@ -1,7 +1,7 @@
 // Map in shared memory, measured
 //
-// What a get and a set cost in shared memory and by a manager process, beside what neither can save: a lock, and a
-// message there and back. Manager and workers are started, and each kept on a processor, before the clock runs.
+// What a get and a set cost in shared memory and by a manager process, beside what each of them cannot save: a lock,
+// and a message there and back. Manager and workers are started, and each kept on a processor, before the clock runs.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/03_processes chapters/03_processes/shared_map/shared_map_bench.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_map_bench
 // Run:     shared_map_bench [--operations N] [--workers N] [--rounds N]

@@ -1,8 +1,8 @@
 // Pitfall: a std::map in shared memory
 //
 // The std::map itself lies in shared memory, but its nodes come from the heap of the process that inserts them. The
-// parent sees the right size and a pointer to the first node, at an address where it has nothing or something else. A
-// second child looks for the keys, and is killed by the system.
+// parent sees the right size and a pointer to the root, at an address where it has nothing or something else. A second
+// child looks for the keys, and is usually killed by the system.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/shared_map/shared_map_heap.cpp common/cookbook/*.cpp -lfmt -pthread -o shared_map_heap
 // Run:     shared_map_heap

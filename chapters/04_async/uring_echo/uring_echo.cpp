@@ -37,7 +37,7 @@ int serve(Server& server, const Listener& listener, int clients, int messages) {
 int main(int argc, char** argv) {
   int clients = 100, messages = 5000;
   cookbook::Options options("The echo server by readiness (epoll) and by completion (io_uring)");
-  options.add("clients", clients, "clients in the last row", 1, 400);
+  options.add("clients", clients, "clients in a row beside those of 1 and 10", 1, 400);
   options.add("messages", messages, "messages in each row, as far as the clients can share them equally", 400,
               1'000'000);
   options.parse(argc, argv);
