@@ -61,6 +61,34 @@ TEST(background_process, what_becomes_of_each_child) {
   }
 }
 
+TEST(background_process, it_kills_main_also_where_its_parent_ignores_all_signals_that_one_can_ignore) {
+  const auto result =
+      run("/bin/sh", {"-c", "trap '' TERM INT HUP; exec " + test_support::bin() + "/background_process"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+}
+
+bool* child_has_finished = nullptr;
+
+std::optional<int> main_whose_child_notes_its_end(const Work& work, pid_t& child, const Work& do_something) {
+  const auto work_and_note = [&] {
+    work();
+    *child_has_finished = true;
+  };
+  return main_with_plain_fork(work_and_note, child, do_something);
+}
+
+TEST(background_process, a_child_that_is_left_behind_is_ended_although_it_ignores_all_signals_that_one_can_ignore) {
+  const Shared<bool> finished(false);
+  child_has_finished = &*finished;
+  const pid_t tester = cookbook::start_child([&] {
+    check(prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
+    return child_after(main_whose_child_notes_its_end, false, std::chrono::seconds(5), milliseconds(1)) ? 1 : 0;
+  });
+  EXPECT_EQ(cookbook::exit_code_of(tester), 0) << "the child was to work on after the end of main";
+  EXPECT_FALSE(*finished);
+}
+
 TEST(background_process, a_main_that_waits_waits) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run("background_process", {"--delay-ms", "300"}).exit_code, 0);

@@ -62,6 +62,13 @@ TEST(shared_map, what_the_next_one_reads_after_each_end_of_a_worker) {
       << result.text();
 }
 
+TEST(shared_map, its_workers_kill_themselves_also_where_the_parent_ignores_all_signals_that_one_can_ignore) {
+  const auto result = run(
+      "/bin/sh", {"-c", "trap '' TERM INT HUP; exec " + test_support::bin() + "/shared_map --workers 2 --changes 10"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.lines_with("^(adds|reads).* killed ").size(), 2U) << result.text();
+}
+
 TEST(shared_map, what_one_process_changes_all_see) {
   const Shared<SharedMap> map;
   EXPECT_THROW(map->get(1), std::out_of_range);

@@ -21,7 +21,7 @@ using boost::asio::ip::tcp;
 using test_support::run;
 
 TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
-  for (const int numbers : {0, 1, 3}) {
+  for (const int numbers : {0, 1, 3, 5}) {
     const auto result = run("csp_network_channel", {"--numbers", std::to_string(numbers)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     std::vector<std::string> expected;
@@ -29,9 +29,21 @@ TEST(csp_network_channel, numbers_arrive_in_order_whatever_their_count) {
     EXPECT_EQ(result.captures("^host: (\\d+)$"), expected);
     EXPECT_EQ(result.lines_with("^host: the far end has disconnected$").size(), 1U);
     EXPECT_EQ(result.lines_with("^host: the channel is poisoned$").size(), 1U);
+    EXPECT_TRUE(result.lines_with("^$").empty()) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
-  EXPECT_EQ(run("csp_network_channel", {"--numbers", "1000"}).exit_code, 0);
+  for (const char* many : {"6", "1000"}) {
+    const auto result = run("csp_network_channel", {"--numbers", many});
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.lines_with("^host:").empty()) << "more lines than one reads\n" << result.text();
+  }
+}
+
+TEST(csp_network_channel, it_kills_a_host_also_where_the_parent_ignores_all_signals_that_one_can_ignore) {
+  const auto result = run(
+      "/bin/sh", {"-c", "trap '' TERM INT HUP; exec " + test_support::bin() + "/csp_network_channel"}, {.limit = 10s});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    a write to a host that was killed: no answer: End of file")) << result.text();
 }
 
 TEST(csp_network_channel, a_write_takes_as_long_as_the_host_is_busy_and_a_mere_send_does_not) {

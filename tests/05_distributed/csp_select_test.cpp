@@ -203,6 +203,28 @@ TEST(csp_select_channel, a_closed_channel_takes_no_offers_and_keeps_none) {
   EXPECT_EQ(got, -1);
 }
 
+// With threads instead of fibers, this lock is what keeps them from looking at a channel while another one changes it.
+TEST(csp_select_channel, while_a_process_holds_the_lock_nothing_changes_not_even_the_time) {
+  World world;
+  Channel written(world), read(world), closed(world);
+  std::vector<long> steps, times;
+  run_all(
+      world, [&] { read.write(1); },
+      [&] {
+        const std::unique_lock lock(world.mutex);
+        for (int turn = 0; turn < 10; ++turn) {
+          boost::this_fiber::yield();  // to all others, which ask for the lock and sleep
+          steps.push_back(world.steps);
+          times.push_back(world.now);
+        }
+      },
+      [&] { written.write(2); }, [&] { Channel::select(world, {&read}, far); }, [&] { closed.close(); },
+      [&] { Channel::select(world, {&written}, far); });
+  EXPECT_THAT(steps, testing::Each(1)) << "the first process had written before";
+  EXPECT_THAT(times, testing::Each(0));
+  EXPECT_EQ(world.steps, 5) << "two values were written and read, and a channel was closed";
+}
+
 TEST(csp_select_starved, never_reads_the_request_to_stop) {
   EXPECT_TRUE(run("csp_select_starved").has_line("1000 numbers were read, and the request to stop is still unread"));
 }

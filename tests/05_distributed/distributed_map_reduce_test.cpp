@@ -1,15 +1,19 @@
-// The program's output for several numbers of ranks, and the functions in one.
+// The program's output for several numbers of ranks, and its functions from inside.
+
+#define main main_of_the_program  // its functions are tested from inside, too
+#include "05_distributed/distributed_map_reduce/distributed_map_reduce.cpp"
+#undef main
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "05_distributed/distributed_map_reduce/task_farm.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
@@ -109,6 +113,18 @@ TEST(distributed_map_reduce_timing, long_results_are_added_up_faster_where_they_
   const auto result = run_ranks(4, "distributed_map_reduce", {"--length", "1000000", "--tasks", "50"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_LT(figure(result, "map_reduce", "ms"), figure(result, "map, added up at rank 0", "ms")) << result.text();
+}
+
+TEST(distributed_map_reduce, each_task_up_to_the_last_that_one_may_ask_for_counts_as_often_as_its_number_says) {
+  for (const long length : {1L, 1000L}) {
+    for (long task = 0; task < 10'000; task += 99) {  // 9999 at last
+      const Numbers counts = counts_of(task, length);
+      ASSERT_EQ(counts.size(), static_cast<std::size_t>(length));
+      ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0L), task + 1) << "task " << task;
+    }
+  }
+  EXPECT_NE(counts_of(1, 1000), counts_of(2, 1000));
+  EXPECT_NE(counts_of(0, 1000), Numbers(1000));
 }
 
 /// Starts this test once more, as so many ranks, which find the folder in COOKBOOK_TASK_FARM.

@@ -89,9 +89,10 @@ int main(int argc, char** argv) {
   Channel<int> a;
   parallel(process(count, ShownWriter{a.writer()}), process(print_all, ShownReader{a.reader()}));
 
-  const auto count_on = [](ShownWriter& out) { counter(out, 1'000); };
+  constexpr int more = 1'000;  // than the printer wants
+  const auto count_on = [](ShownWriter& out) { counter(out, more); };
   const auto print_one = [&](ShownReader& in) { printer_of_one(in, printed_one); };
-  cookbook::println("{:20}{}", "counter to 1000", "printer that has enough");
+  cookbook::println("counter to {:<9}{}", more, "printer that has enough");
   Channel<int> b;
   parallel(process(count_on, ShownWriter{b.writer()}), process(print_one, ShownReader{b.reader()}));
 
