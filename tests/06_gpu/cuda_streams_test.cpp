@@ -82,7 +82,8 @@ TEST(cuda_streams_timing, one_stream_per_chunk_is_faster_than_one_stream) {
              many = result.captures("^one stream per chunk: ([0-9.]+) ms");
   ASSERT_EQ(one.size(), 1U) << result.text();
   ASSERT_EQ(many.size(), 1U) << result.text();
-  EXPECT_LT(std::stod(many[0]), 0.75 * std::stod(one[0])) << result.text();  // the calculation gives a half
+  // The calculation gives a half; with two streams it would be seven twelfths.
+  EXPECT_LT(std::stod(many[0]), 0.55 * std::stod(one[0])) << result.text();
 }
 
 TEST(cuda_streams, the_calculated_time_is_the_longest_part_and_one_chunk_of_the_others) {

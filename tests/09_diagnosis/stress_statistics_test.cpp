@@ -3,6 +3,29 @@
 
 #include "09_diagnosis/stress_statistics/detection.hpp"
 
+#include <string>
+
+namespace {
+
+bool fails_more_often = false;
+
+/// A race that may fail about twice as often as its probability says.
+struct OtherRace {
+  long window;
+  double probability() const { return Race{.window = window}.probability(); }
+  bool fails(std::mt19937_64& random) const {
+    return Race{.window = fails_more_often ? 2 * window : window}.fails(random);
+  }
+};
+
+}  // namespace
+
+#define main main_of_the_program  // to run it with such a race
+#define Race OtherRace
+#include "09_diagnosis/stress_statistics/stress_statistics.cpp"
+#undef Race
+#undef main
+
 #include "support/run.hpp"
 
 namespace {
@@ -28,6 +51,21 @@ TEST(stress_statistics, runs_needed_is_the_smallest_number_that_is_enough) {
   }
 }
 
+TEST(stress_statistics, one_run_is_needed_if_each_one_fails_and_many_if_few_do) {
+  EXPECT_EQ(runs_needed(1, 0.95), 1);
+  EXPECT_EQ(runs_needed(0.01, 0.95), 299);
+  EXPECT_EQ(runs_needed(0.001, 0.99), 4'603);
+}
+
+TEST(stress_statistics, a_race_that_fails_more_often_than_predicted_is_noticed) {
+  std::string name = "stress_statistics";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  fails_more_often = true;
+  EXPECT_EQ(main_of_the_program(1, arguments), 1);
+  fails_more_often = false;
+}
+
 TEST(stress_statistics, after_passed_runs_alone_the_bound_is_the_rule_of_three) {
   for (const long runs : {1L, 2L, 10L, 300L, 1'000L, 10'000L}) {
     EXPECT_NEAR(upper_bound(runs), 1 - std::pow(0.05, 1.0 / static_cast<double>(runs)), 1e-9) << runs;
@@ -40,7 +78,7 @@ TEST(stress_statistics, the_bound_holds_as_often_as_it_says) {
   std::mt19937_64 random(7);
   const Race race{.window = 16};
   int passed = 0;
-  for (int hunt = 0; hunt < 2'000; ++hunt) {
+  for (int test = 0; test < 2'000; ++test) {
     bool failed = false;
     for (int one = 0; one < 966 && !failed; ++one) failed = race.fails(random);
     passed += failed ? 0 : 1;
@@ -73,23 +111,24 @@ TEST(stress_statistics, the_race_fails_as_often_as_its_probability_says) {
   }
 }
 
-TEST(stress_statistics, prints_prediction_and_measurement) {
+TEST(stress_statistics, prints_prediction_and_simulation) {
   const auto result = run("stress_statistics", {});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  for (const std::string line : {"race          a run fails     predicted     measured        hunts find it",
-                                 "delay 0           0.010 %        90.5 %       91.3 %                29956",
-                                 "delay 5           0.110 %        33.3 %       33.5 %                 2723",
-                                 "delay 15          0.310 %         4.5 %        4.1 %                  966",
-                                 "delay 100         2.000 %         0.0 %        0.0 %                  149",
+  for (const std::string line : {"2000 tests of 1000 runs            tests that pass      runs until 95 % of",
+                                 "a run fails                 predicted    simulated          all tests fail",
+                                 "    0.010 %                   90.5 %       91.3 %                   29956",
+                                 "    0.110 %                   33.3 %       33.5 %                    2723",
+                                 "    0.310 %                    4.5 %        4.1 %                     966",
+                                 "    2.000 %                    0.0 %        0.0 %                     149",
                                  "1000 runs have passed: with 95 % confidence, at most 0.299 % of all runs fail"}) {
     EXPECT_TRUE(result.has_line(line)) << line << "\n" << result.text();
   }
 }
 
-TEST(stress_statistics, other_numbers_of_runs_and_hunts_are_as_predicted_too) {
+TEST(stress_statistics, other_numbers_of_runs_and_tests_are_as_predicted_too) {
   for (const std::string runs : {"1", "10", "300", "3000"}) {
-    for (const std::string hunts : {"1", "500"}) {
-      const auto result = run("stress_statistics", {"--runs", runs, "--hunts", hunts});
+    for (const std::string tests : {"1", "500"}) {
+      const auto result = run("stress_statistics", {"--runs", runs, "--tests", tests});
       EXPECT_EQ(result.exit_code, 0) << result.text();
     }
   }

@@ -1,8 +1,8 @@
-// Three processes and two pipes
+// Processes in a chain
 //
 // One child sends numbers into a pipe, a second child reads them and sends their squares into another pipe, and this
-// process reads the squares. Nobody says how many numbers there are: each reader stops at end-of-file. When does it
-// come? The chain runs three times: all goes well, the parent forgets to close an end, and the second child is killed.
+// process reads the squares. Each reader stops at end-of-file. When does it come? The chain runs three times: all goes
+// well, the parent forgets to close an end, and the second child is killed.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/process_pipe/process_pipe.cpp common/cookbook/*.cpp -lfmt -o process_pipe
 // Run:     process_pipe [--items N]
@@ -26,8 +26,8 @@ namespace {
 
 /// Waits until there is something to read, a number or the end-of-file; false if nothing comes within `limit`.
 bool comes_within(const Pipe& pipe, std::chrono::milliseconds limit) {
-  pollfd news = {pipe.reading, POLLIN, 0};
-  return check(poll(&news, 1, static_cast<int>(limit.count())), "poll") > 0;
+  pollfd ready = {pipe.reading, POLLIN, 0};
+  return check(poll(&ready, 1, static_cast<int>(limit.count())), "poll") > 0;
 }
 
 struct Run {
@@ -66,7 +66,7 @@ void print_row(const char* what, const Run& run) {
 
 int main(int argc, char** argv) {
   long items = 10;
-  cookbook::Options options("Chain two processes with pipes, ended by end-of-file");
+  cookbook::Options options("Chain processes with pipes, ended by end-of-file");
   options.add("items", items, "numbers to square", 0, 100'000);
   options.parse(argc, argv);
   constexpr std::chrono::seconds long_enough(30);
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   cookbook::println("the parent closes                 squares   end-of-file");
   print_row("every end that it does not use", good);
   const Run open = read_squares(start_squares(items, true), std::chrono::milliseconds(200));
-  print_row("all of these but a writing end", open);
+  print_row("all of these but numbers.writing", open);
   const Run killed = read_squares(start_squares(std::numeric_limits<int>::max()), long_enough, true);
   cookbook::println("the squarer is killed: {} for the parent, signal {} for the sender",
                     killed.end_of_file ? "end-of-file" : "nothing", -killed.sender);

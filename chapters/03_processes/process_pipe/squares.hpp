@@ -20,7 +20,7 @@ inline Pipe make_pipe() {
 }
 
 inline void write_number(const Pipe& pipe, long number) {
-  check(write(pipe.writing, &number, sizeof number), "write");  // 8 bytes are always written as a whole
+  check(write(pipe.writing, &number, sizeof number), "write");  // as a whole: 8 bytes are fewer than PIPE_BUF
 }
 
 /// Reads the next number; false at end-of-file. Throws std::runtime_error if `read` gives only a part of a number. All
@@ -55,7 +55,7 @@ inline Squares start_squares(long items, bool keep_a_writing_end = false) {
   });
 
   close(results.writing);  // or this process would never see end-of-file
-  close(numbers.reading);  // or the sender would not be told if the squarer died
+  close(numbers.reading);  // or the sender would get no SIGPIPE if the squarer died
   if (!keep_a_writing_end) {
     close(numbers.writing);  // or the squarer would never see end-of-file
   }

@@ -8,7 +8,7 @@
 
 using Numbers = std::vector<long>;
 
-/// The next message of `source`, of whatever length; `sender` gets the rank that has sent it.
+/// The next message of `source`, of any length; `sender` gets the rank that has sent it.
 inline Numbers receive(int source, int* sender = nullptr) {
   MPI_Status status;
   int length = 0;
@@ -39,7 +39,7 @@ long map_as_completed(const mpi::Environment& world, long tasks, Work work, Cons
       int worker = 0;
       Numbers report = receive(MPI_ANY_SOURCE, &worker);  // a result, and at its end the number of its task
       bytes += static_cast<long>(report.size() * sizeof(long));
-      const long answer = next < tasks ? next++ : none;  // whoever reports is free, and gets the next task
+      const long answer = next < tasks ? next++ : none;  // the worker that reports is free, and gets the next task
       send({answer}, worker);
       if (answer == none) --working;
       const long done = report.back();

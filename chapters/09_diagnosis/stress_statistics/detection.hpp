@@ -1,6 +1,7 @@
 /// What a number of runs says about a bug that shows in some of them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -9,13 +10,13 @@
 /// 1 - (1 - p)^runs.
 inline double detection(double p, long runs) { return -std::expm1(static_cast<double>(runs) * std::log1p(-p)); }
 
-/// How many independent runs are needed to see a bug of probability p at least once, with this confidence.
+/// How many independent runs are needed to see a bug of probability p > 0 at least once, with this confidence.
 inline long runs_needed(double p, double confidence) {
-  return static_cast<long>(std::ceil(std::log1p(-confidence) / std::log1p(-p)));
+  return std::max(1L, static_cast<long>(std::ceil(std::log1p(-confidence) / std::log1p(-p))));
 }
 
-/// The highest probability p that one has to believe in after `runs` runs have all passed: with any higher one, so many
-/// would have passed with a probability of less than 1 - confidence. It solves (1 - p)^runs = 1 - confidence.
+/// The highest p that is still compatible with `runs` passed runs: with any higher one, so many would have passed with
+/// a probability of less than 1 - confidence. It solves (1 - p)^runs = 1 - confidence.
 inline double upper_bound(long runs, double confidence = 0.95) {
   return -std::expm1(std::log1p(-confidence) / static_cast<double>(runs));
 }
