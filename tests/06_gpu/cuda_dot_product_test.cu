@@ -35,7 +35,7 @@ void expect_right(const std::vector<std::string>& arguments) {
 }
 
 TEST(cuda_dot_product, is_exact_for_every_length) {
-  // From 1862 on the sum has more than 32 bits, from 46,342 on a product has.
+  // From 1862 on the sum does not fit into an int, from 46,342 on a product does not.
   for (const std::string count : {"0", "1", "2", "400", "500", "1862", "46342", "2000003"}) {
     expect_right({"--count", count});
     if (IsSkipped()) return;

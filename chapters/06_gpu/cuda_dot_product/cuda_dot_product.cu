@@ -3,8 +3,8 @@
 // A map makes one value per index, here x[i] * y[i]. A reduction combines two values into one, here a + b, until one is
 // left. The program does both steps one after the other, as (x * y).sum() of NumPy does: it stores all products and
 // then adds them up. And it does both in one kernel, which stores no product. Beside that stands Thrust, NVIDIA's
-// library for such patterns. For each it prints the bytes of memory that a pair of elements needs, the time, and the
-// rate that follows: the rates are similar, so the bytes decide. All numbers are integers, so the results are exact.
+// library for such patterns. For each it prints the bytes loaded and stored per pair of elements, the time, and the
+// rate that follows. The rates differ less than the bytes. All numbers are integers, so the results are exact.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_dot_product/cuda_dot_product.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product
 // Run:     cuda_dot_product [--count N] [--blocks N] [--threads N]
@@ -63,8 +63,7 @@ struct Job {
   }
 };
 
-/// Runs the work ten times, and prints the shortest time, and how many bytes the device's memory moves in it per
-/// second.
+/// Runs the work ten times, and prints the shortest time, and how many bytes per second are loaded and stored in it.
 template <typename Work>
 void show(const char* what, int bytes_per_pair, int count, Work work) {
   const double seconds = fastest_alone(work);

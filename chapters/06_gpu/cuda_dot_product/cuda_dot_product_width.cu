@@ -1,8 +1,8 @@
 // Pitfall: the elements have another width on the device
 //
 // The numbers are 64-bit integers on the host, and the kernel reads 32-bit integers. cudaMemcpy takes any pointers and
-// copies bytes, so no call fails. On a device and a host that store the low half of a number first, as all of NVIDIA's
-// do, the kernel finds 0, 0, 1, 0, 2, 0 ... 199, 0 where 0, 1, 2 ... 399 should be.
+// copies bytes, so no call fails. The low half of a number is stored first, by the host and the device, so the kernel
+// finds 0, 0, 1, 0, 2, 0 ... 199, 0 where 0, 1, 2 ... 399 should be.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_dot_product/cuda_dot_product_width.cu common/cookbook/*.cpp -lfmt -o cuda_dot_product_width
 // Run:     cuda_dot_product_width

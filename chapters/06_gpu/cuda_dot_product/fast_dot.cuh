@@ -1,5 +1,5 @@
-/// The dot product of two vectors of floats as fast as the memory delivers them, in one launch, with the same bits on
-/// every run. Its means, warp shuffles and an atomic counter, are explained in cuda_reduction.
+/// The dot product of two vectors of floats nearly as fast as long ones can be read, in one launch, with the same bits
+/// on every run. Its means, warp shuffles and an atomic counter, are explained in cuda_reduction.
 #pragma once
 
 #include <cstddef>

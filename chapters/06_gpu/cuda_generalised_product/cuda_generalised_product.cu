@@ -42,7 +42,7 @@ void launch_per_pair(InputBatch a, InputBatch b, ResultBatch c) {
   }
 }
 
-/// A row of the table: so many threads work at the same time, and each of them multiplies and adds so often.
+/// A row of the table: a launch has so many threads, and each of them multiplies and adds so often.
 void print(const char* what, std::size_t threads, std::size_t steps, std::size_t products, double seconds) {
   cookbook::println("{:<40}{:>9}{:>15}{:12.2f} M products/s", what, threads, steps,
                     static_cast<double>(products) / seconds * 1e-6);

@@ -3,7 +3,7 @@
 // Each step of a job needs an array on the device for a moment. The program does the same steps with one array that it
 // keeps, with cudaMalloc and cudaFree, and with cudaMallocAsync and cudaFreeAsync, which take the array from a pool and
 // give it back in the order of a stream. Each way runs twice: once the host queues all steps and then waits, once it
-// waits after each step. The program prints what a step takes, and how much memory the pool has at the end.
+// waits after each step. The program prints what a step takes, and how much memory the pool has after each way.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_memory_pool/cuda_memory_pool.cu common/cookbook/*.cpp -lfmt -o cuda_memory_pool
 // Run:     cuda_memory_pool [--count N] [--steps N]

@@ -21,8 +21,8 @@ inline std::uint64_t reserved_by_pool() {
   return bytes;
 }
 
-/// The release threshold: when the host waits for the device, the pool tries to give back what nobody uses, until it
-/// holds no more than so many bytes. It is 0 at first.
+/// The release threshold: when the host waits for a stream, an event or the device, the pool tries to give back what
+/// nobody uses, until it holds no more than so many bytes. It is 0 at first.
 inline void keep_in_pool(std::uint64_t bytes) {
   CUDA_CHECK(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &bytes));
 }
@@ -36,7 +36,7 @@ inline bool pools_supported() {
   return supported != 0;
 }
 
-/// Keeps the device busy for so many clock cycles.
+/// Keeps its stream busy for so many clock cycles of the device.
 __global__ void spin(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {

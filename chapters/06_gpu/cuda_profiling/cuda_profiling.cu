@@ -2,8 +2,8 @@
 //
 // Four launches square the same numbers. Three take 2.5 to 12 times as long as the first, each for its own reason.
 // Times do not tell the reasons apart. How many threads a multiprocessor can hold of each, the occupancy, hints at one
-// of them: the runtime says it, and the program works it out as well. For the others one asks the profiler, to which
-// the ranges (NVTX) tell what a kernel was for.
+// of them: the runtime says it, and the program works it out as well. For the others one asks the profiler, which can
+// select launches by the ranges (NVTX) that the program names.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_profiling/cuda_profiling.cu common/cookbook/*.cpp -lfmt -o cuda_profiling
 // Run:     cuda_profiling [--count N]

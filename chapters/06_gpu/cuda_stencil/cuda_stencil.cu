@@ -1,9 +1,9 @@
 // Stencil
 //
 // Heat spreads over a grid on the GPU: in each time step every point gets a new value from its own and its neighbours'.
-// The step has little to compute, so it takes as long as the device needs to load and store the grid. The program shows
-// the time per step beside that of a copy: first with one step per launch, then with several, which a block takes in
-// its shared memory, or a warp in its registers. Every way has to give the bits that the processor gets.
+// The step has little to compute, so it takes at best as long as a copy of the grid. The program shows the time per
+// step beside that of a copy: first with one step per launch, then with several, which a block takes in its shared
+// memory, or a warp in its registers. Every way has to give the bits that the processor gets.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_stencil/cuda_stencil.cu common/cookbook/*.cpp -lfmt -o cuda_stencil
 // Run:     cuda_stencil [--side N]
