@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 /// When a timer has ticked, in ms, as the program prints it.
 std::vector<double> times(const Result& result, const std::string& name) {
   std::vector<double> found;
-  const auto lines = result.captures("^" + name + " ticked after(.*)$");
+  const auto lines = result.captures("^  " + name + " ticked after(.*)$");
   std::istringstream words(lines.empty() ? "" : lines.front());
   std::string unit;
   for (double time = 0; words >> time >> unit && unit == "ms";) found.push_back(time);
@@ -30,14 +30,14 @@ std::vector<double> times(const Result& result, const std::string& name) {
 }
 
 TEST(thread_class, each_timer_ticks_as_often_as_was_asked_and_not_too_soon) {
-  for (const int ticks : {1, 5, 20}) {
+  for (const int ticks : {1, 3, 20}) {
     const auto result = run("thread_class", {"--ticks", std::to_string(ticks), "--period-ms", "2"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     for (const auto& [name, period] : {std::pair{"Timer-1", 2}, {"Timer-2", 4}}) {
       const auto found = times(result, name);
       ASSERT_EQ(found.size(), std::size_t(ticks)) << result.text();
       for (int tick = 0; tick < ticks; ++tick) {
-        EXPECT_GE(found[tick] - (tick > 0 ? found[tick - 1] : 0), period - 0.02) << result.text();  // both are rounded
+        EXPECT_GE(found[tick] - (tick > 0 ? found[tick - 1] : 0), period - 0.11) << result.text();  // both are rounded
       }
     }
     const std::string number = std::to_string(ticks);
@@ -59,7 +59,7 @@ TEST(thread_class, the_period_of_the_second_timer_is_twice_that_of_the_first) {
 }
 
 TEST(thread_class, both_timers_run_at_the_same_time) {
-  // One after the other they would take 15 periods, that is 1.5 s, and then 0.3 s follow.
+  // One after the other they would take 9 periods, that is 0.9 s, and 0.3 s have gone before.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto start = Clock::now();
     const auto result = run("thread_class", {"--period-ms", "100"});
@@ -95,7 +95,8 @@ TEST(thread_class, the_time_to_the_end_counts_from_the_request) {
 }
 
 TEST(thread_class, ctrl_c_ends_it_at_once) {
-  const auto result = run("thread_class", {"--period-ms", "10000"}, {.interrupt_after_ms = 200});
+  // By then the two timers with a long period usually wait.
+  const auto result = run("thread_class", {"--period-ms", "10000"}, {.interrupt_after_ms = 600});
   EXPECT_EQ(result.exit_code, -2) << result.text();
   EXPECT_FALSE(result.timed_out);
   EXPECT_EQ(result.leaked_processes, 0);

@@ -1,8 +1,9 @@
 // Thread as a class
 //
-// A Timer is an object whose call operator runs in a thread. The object keeps what the thread needs, a period, and what
-// it has done, the times of its ticks, which main reads after the join. Then two other timers are asked to stop: one
-// that sleeps, and ends when its period is over, and one that waits with its stop token, and ends at once.
+// A Timer is an object whose call operator runs in a thread. First, two timers are asked to stop while they wait: one
+// that sleeps, and ends when its period is over, and one that waits with its stop token, and ends at once. Then two
+// timers run at the same time. Each keeps what its thread needs, a period, and what the thread has done, the times of
+// its ticks, which main reads after the join.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/thread_class/thread_class.cpp common/cookbook/*.cpp -lfmt -pthread -o thread_class
 // Run:     thread_class [--ticks N] [--period-ms N]
@@ -51,20 +52,27 @@ void ask_to_end(std::string_view what, AnyTimer& timer) {
 
 void print_ticks(std::string_view name, const Timer& timer) {
   std::string line;
-  for (const double time : timer.times()) line += fmt::format("{:9.2f} ms", time * 1000);
-  cookbook::println("{} ticked after{}", name, line);
+  for (const double time : timer.times()) line += fmt::format("{:8.1f} ms", time * 1000);
+  cookbook::println("  {} ticked after{}", name, line);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int ticks = 5, period_ms = 10;
+  int ticks = 3, period_ms = 10;
   cookbook::Options options("Run objects in threads, and ask one to stop");
   options.add("ticks", ticks, "ticks of each timer", 1, 1'000);
   options.add("period-ms", period_ms, "time between two ticks of the first timer, in ms", 1, 10'000);
   options.parse(argc, argv);
   const std::chrono::milliseconds period(period_ms);
 
+  cookbook::println("asked to stop after 20 ms, while they wait for their first tick:");
+  SleepingTimer sleeping{300ms};
+  ask_to_end("a timer that sleeps, period of 300 ms:", sleeping);
+  Timer waiting(1h, 1000);
+  ask_to_end("a timer with a stop token, period of an hour:", waiting);
+
+  cookbook::println("two timers at the same time, periods of {} ms and of twice as long:", period_ms);
   Timer one(period, ticks), two(2 * period, ticks);
   std::jthread thread_one(std::ref(one));
   std::jthread thread_two(std::ref(two));
@@ -72,12 +80,6 @@ int main(int argc, char** argv) {
   thread_two.join();
   print_ticks("Timer-1", one);
   print_ticks("Timer-2", two);
-
-  cookbook::println("asked to stop while they wait for their first tick:");
-  SleepingTimer sleeping{300ms};
-  ask_to_end("a timer that sleeps, period of 300 ms:", sleeping);
-  Timer waiting(1h, 1000);
-  ask_to_end("a timer with a stop token, period of an hour:", waiting);
 
   cookbook::Checks checks;
   checks.equal("ticks of Timer-1, Timer-2, and the one with an hour",
