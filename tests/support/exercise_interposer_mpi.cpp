@@ -95,6 +95,8 @@ extern "C" int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, in
 }
 
 COUNTED(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm))
+COUNTED(Ibcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, Request request),
+        (data, count, type, root, comm, request))
 
 #define BLOCKS const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count, MPI_Datatype in_type
 #define BLOCK_ARGUMENTS out, out_count, out_type, in, in_count, in_type
