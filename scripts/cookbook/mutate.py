@@ -63,10 +63,10 @@ def parser():
     return result
 
 
-def lists():
+def lists(name="mutations.toml"):
     """What the chapters' lists hold: {folder of the chapter: {recipe: mutations}}."""
     return {path.parent.name: tomllib.loads(path.read_text())
-            for path in sorted(cookbook.ROOT.glob("tests/*/mutations.toml"))}
+            for path in sorted(cookbook.ROOT.glob(f"tests/*/{name}"))}
 
 
 def mutations():
@@ -76,11 +76,13 @@ def mutations():
 
 
 def faults_of_lists():
-    """What is wrong with the lists themselves: a recipe that does not exist, or a text that does not occur once."""
+    """What is wrong with the lists themselves: a recipe that does not exist, a text that does not occur once, or an
+    equivalent mistake that no rule makes any more."""
     known = {(one.chapter, one.name) for one in recipe.recipes()}
-    for chapter, tables in lists().items():
-        unknown = [name for name in tables if (chapter, name) not in known]
-        yield from (f"{chapter}/mutations.toml: there is no recipe {name}" for name in unknown)
+    for file in ("mutations.toml", "equivalent.toml"):
+        for chapter, tables in lists(file).items():
+            unknown = [name for name in tables if (chapter, name) not in known]
+            yield from (f"{chapter}/{file}: there is no recipe {name}" for name in unknown)
     for one, mutation in mutations():
         if missing := {"file", "old", "new", "why"} - mutation.keys():
             yield f"{one.name}: a mutation without {', '.join(sorted(missing))}"
@@ -89,6 +91,13 @@ def faults_of_lists():
         count = source.read_text().count(mutation["old"]) if source.exists() else 0
         if count != 1 or mutation["old"] == mutation["new"]:
             yield f"{one.name}: {mutation['why']}: the old text stands {count} times in {mutation['file']}"
+    for one in recipe.recipes():
+        listed = mutation_rules.equivalent(one)
+        made = {(mistake.file, mistake.old, mistake.new, mistake.nth) for mistake in mutation_rules.mistakes(one)} \
+            if listed else set()
+        made |= {(*mistake[:3], None) for mistake in made}
+        for file, old, *_ in sorted(listed - made, key=str):
+            yield f"{one.name}: equivalent.toml: no rule makes this mistake of a line of {file}: {old}"
 
 
 def tracked_files():

@@ -82,6 +82,22 @@ class Mutations(Case):
         self.write("tests/02_threads/mutations.toml", "[[second]]\nfile = 'x'\nold = 'a'\nnew = 'b'\nwhy = 'c'\n")
         self.assertTrue(list(mutate.faults_of_lists()))
 
+    def equivalent(self, name="first", file="first.cpp", old="lock();", new="nothing", nth=None):
+        text = f"[[{name}]]\nfile = '{file}'\nold = '{old}'\nnew = '{new}'\nwhy = 'x'\n"
+        self.write("tests/02_threads/equivalent.toml", text + (f"nth = {nth}\n" if nth else ""))
+        return self.faults()
+
+    def test_an_equivalent_mistake_is_one_that_a_rule_makes(self):
+        self.faults()
+        [locked] = [one for one in mutation_rules.mistakes(recipe.find("first", recipe.recipes()))
+                    if one.old == "lock();"][:1]
+        self.assertEqual(self.equivalent(new=locked.new), [])
+        self.assertEqual(self.equivalent(old="work();", new=locked.new, nth=2), [])
+        self.assertTrue(self.equivalent(old="work();", new=locked.new, nth=3))
+        self.assertTrue(self.equivalent(old="unlock();", new=locked.new))
+        self.assertTrue(self.equivalent(new="lock(1);"))
+        self.assertTrue(self.equivalent(file="second.cpp", new=locked.new))
+        self.assertTrue(self.equivalent(name="second", new=locked.new))
 
     def test_a_shared_header_concerns_the_recipes_that_include_it(self):
         self.faults()
