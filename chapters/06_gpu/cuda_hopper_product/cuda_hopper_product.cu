@@ -1,8 +1,8 @@
 // Hopper product
 //
 // Multiplies matrices of 16-bit numbers on the tensor cores, in three steps from the kernel of cuda_tensor_cores to the
-// speed of cuBLAS. The instructions for this exist on GPUs of compute capability 9.0 alone (H100, H200): a group of
-// four warps multiplies tiles that lie in shared memory, and a copy engine brings them there. The program prints how
+// speed of cuBLAS. A group of four warps multiplies tiles that lie in shared memory, by an instruction that exists on
+// GPUs of compute capability 9.0 alone (H100, H200), and a copy engine brings the tiles there. The program prints how
 // many operations per second each step makes, beside cuBLAS, and compares all elements with those of cuBLAS.
 //
 // Compile: nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_hopper_product/cuda_hopper_product.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_hopper_product

@@ -89,8 +89,7 @@ using Sums = float[group_rows * tile_columns / 128];
 
 /// What wgmma has to know about a tile in shared memory: where it begins, that the next eight rows lie 1024 bytes
 /// further on and the next strip `strip_bytes`, and that pieces of 16 bytes are mixed as boxes_of() says (the last
-/// bits). The field takes 18 bits of the address, since in a cluster of blocks higher bits say whose shared memory it
-/// is.
+/// bits). The field for the address takes 18 bits of it, without the last four.
 __device__ inline std::uint64_t tile_at(const void* begin, int strip_bytes) {
   const std::uint64_t address = __cvta_generic_to_shared(begin), apart = strip_bytes;
   return (address & 0x3FFFF) >> 4 | (apart >> 4) << 16 | std::uint64_t{1024 >> 4} << 32 | std::uint64_t{1} << 62;

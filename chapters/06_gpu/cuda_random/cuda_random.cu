@@ -3,7 +3,7 @@
 // cuRAND, NVIDIA's library for random numbers, has two interfaces. The host interface fills an array on the device by
 // one call. The device interface is called inside a kernel: each thread makes the numbers that it needs, uses them, and
 // stores none. The program prints how many numbers per second each makes with two generators, XORWOW and Philox. What
-// uses the numbers is an estimate of pi: pairs of them are points, and those within a circle are the hits.
+// uses the numbers is an estimate of pi: pairs of them are points, and those within a quarter of a circle are the hits.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_random/cuda_random.cu common/cookbook/*.cpp -lcurand -lfmt -o cuda_random
 // Run:     cuda_random [--count N] [--seed N] [--blocks N]

@@ -1,8 +1,8 @@
 // Pitfall: blocks wait for blocks that have not started
 //
-// Each block needs the sum of the block after it, and waits for it. A device runs only so many blocks at once, and
-// starts those with low numbers first. They occupy all places, and the blocks that they wait for never get one. (So
-// that the program ends, a block gives up after 400 million clock cycles, a fifth of a second at 2 GHz.)
+// Each block needs the sum of the block after it, and waits for it. A device runs only so many blocks at once, and in
+// practice starts those with low numbers first. They occupy all places, and the blocks that they wait for never get
+// one. (So that the program ends, a block gives up after 400 million clock cycles, a fifth of a second at 2 GHz.)
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_scan/cuda_scan_backwards.cu common/cookbook/*.cpp -lfmt -o cuda_scan_backwards
 // Run:     cuda_scan_backwards

@@ -4,7 +4,7 @@
 
 #include "look_back.cuh"
 
-/// So many blocks are on a multiprocessor at once: 1024 threads, with up to 64 registers each.
+/// At least so many blocks fit on a multiprocessor: 1024 threads, with up to 64 registers each.
 constexpr int resident = 4;
 constexpr int warps = 8, threads = 32 * warps;             ///< of a block
 constexpr int fours = 8, tile_size = threads * 4 * fours;  ///< a thread takes `fours` times four neighbours
