@@ -116,13 +116,14 @@ TEST(distributed_map_reduce_timing, three_workers_are_nearly_three_times_as_fast
 }
 
 TEST(distributed_map_reduce_timing, the_loop_is_as_fast_after_the_lists_of_the_first_column) {
-  for (int attempt = 0; attempt < 5; ++attempt) {
+  double first = 1e9, second = 1e9;  // the fastest of four runs
+  for (int attempt = 0; attempt < 4; ++attempt) {
     const auto result = run_ranks(4, "distributed_map_reduce", {"--task-us", "0"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const double first = figure(result, "plain loop at rank 0", "ms");
-    if (figure(result, "plain loop at rank 0", "ms", false) < 1.7 * first) return;
+    first = std::min(first, figure(result, "plain loop at rank 0", "ms"));
+    second = std::min(second, figure(result, "plain loop at rank 0", "ms", false));
   }
-  FAIL() << "it has to get the memory that free() has given back to the system";
+  EXPECT_LT(second, 1.7 * first) << "it has to get the memory anew that free() has given back to the system";
 }
 
 TEST(distributed_map_reduce_timing, long_results_are_added_up_faster_where_they_are) {
