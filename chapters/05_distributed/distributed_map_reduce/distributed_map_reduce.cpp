@@ -8,6 +8,8 @@
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/distributed_map_reduce/distributed_map_reduce.cpp common/cookbook/*.cpp -lfmt -o distributed_map_reduce
 // Run:     mpirun -n 4 distributed_map_reduce [--tasks N] [--task-us N] [--length N]
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -88,6 +90,9 @@ int main(int argc, char** argv) {
   options.add("length", length, "length of the lists", 1, 10'000'000);
   options.parse(argc, argv);
 
+  // free() gives nothing back to the system: else a column would depend on the lists that the one before it has freed.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const mpi::Environment world;
   if (tasks * length > 1'000'000'000) return world.usage_error("--tasks times --length: at most 1000000000 counts");
   const Ways slow = add_up(world, tasks, std::chrono::microseconds(task_us), length);

@@ -26,7 +26,7 @@ inline void send(const Numbers& message, int to) {
 
 /// Does the tasks 0 to `tasks` - 1. On the workers each task is a call of work(task), which returns Numbers; on rank 0
 /// consume(task, result) is called as soon as a result is there, in whatever order they come. One rank alone does both.
-/// Called by all ranks. Returns the bytes that this rank has received.
+/// Called by all ranks. Returns the bytes that rank 0 has received, and 0 on the workers.
 template <typename Work, typename Consume>
 long map_as_completed(const mpi::Environment& world, long tasks, Work work, Consume consume) {
   constexpr long none = -1;  // instead of a task: in a worker's first report, and in the last answer to it

@@ -62,8 +62,8 @@ inline void prefetch(const void* data, std::size_t bytes, Place place, cudaStrea
 #endif
 }
 
-/// Whether host and device may use managed memory at the same time, and its pages move one by one when they are
-/// touched. If not (Windows, Jetson), says so in one line on standard error.
+/// Whether host and device may use managed memory at the same time, and its pages move when they are touched. If not
+/// (Windows, Jetson), says so in one line on standard error.
 inline bool pages_move() {
   int device = 0, concurrent = 0;
   CUDA_CHECK(cudaGetDevice(&device));

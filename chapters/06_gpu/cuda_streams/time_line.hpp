@@ -43,8 +43,7 @@ struct TimeLine {
   std::vector<float> begin[3], end[3];
 };
 
-/// Draws the parts of each chunk, in the order in which the device began with them: 60 columns are `scale`
-/// milliseconds.
+/// Draws the parts of each chunk, in the order in which they were copied in: 60 columns are `scale` milliseconds.
 inline void draw(const TimeLine& times, float scale) {
   const auto column = [scale](float time) { return std::clamp(static_cast<int>(60 * time / scale), 0, 60); };
   std::vector<std::size_t> order(times.end[0].size());

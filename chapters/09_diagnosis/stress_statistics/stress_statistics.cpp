@@ -18,7 +18,7 @@ namespace {
 
 /// The share of tests that fail. A test ends with the first run that shows the race, or passes after `runs` runs.
 double simulated_detection(const Race& race, long runs, long tests) {
-  std::mt19937_64 random(1);  // one generator for all runs: each of them is another one
+  std::mt19937_64 random(1);  // one generator for all runs, so that no run repeats another
   long failed = 0;
   for (long test = 0; test < tests; ++test) {
     for (long run = 0; run < runs; ++run) {
@@ -30,7 +30,8 @@ double simulated_detection(const Race& race, long runs, long tests) {
   return static_cast<double>(failed) / static_cast<double>(tests);
 }
 
-/// Tests a race, and prints a row. True if the simulation is near the prediction: four standard deviations at most.
+/// Tests a race, and prints a row. True if the simulation is near the prediction: at most four standard deviations and
+/// two tests away.
 bool as_predicted(const Race& race, long runs, long tests) {
   const double p = race.probability(), predicted = detection(p, runs);
   const double simulated = simulated_detection(race, runs, tests);

@@ -33,7 +33,7 @@ int main() {
   for (long test = 0; test < tests; ++test) found += found_in_test(race) ? 1 : 0;
   cookbook::println("predicted: {:.0f} of {} tests find the bug", tests * detection(race.probability(), runs), tests);
   cookbook::println("found by: {} tests", found);
-  if (179 <= found && found < tests) {  // at most four standard deviations fewer; all of them would be suspicious, too
+  if (179 <= found && found < tests) {  // about four standard deviations fewer; all 200 would be suspicious, too
     cookbook::println("the runs find what they should");
     return 0;
   }
