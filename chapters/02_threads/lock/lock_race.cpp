@@ -1,8 +1,8 @@
 // Pitfall: no lock
 //
 // Two threads change a plain long, and nothing keeps them apart. That is a data race, and C++ does not define what a
-// program with a data race does. In practice updates are lost. Compiled with -fsanitize=thread, the program reports
-// both threads, the variable and the line.
+// program with a data race does. As a rule updates are lost. Compiled with -g -fsanitize=thread, the program reports
+// both threads, the variable and the lines.
 //
 // Compile: g++ -std=c++20 -O1 -g -fsanitize=thread chapters/02_threads/lock/lock_race.cpp -o lock_race
 // Run:     lock_race
