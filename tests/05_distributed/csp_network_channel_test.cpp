@@ -51,11 +51,12 @@ TEST(csp_network_channel, a_write_takes_as_long_as_the_host_is_busy_and_a_mere_s
     const auto result = run("csp_network_channel");
     const auto write = result.captures("^write\\(\\) to a host that is busy for 50 ms +([\\d.]+) ms$");
     const auto send = result.captures("^the same line, and no wait for an answer +([\\d.]+) ms$");
-    ASSERT_EQ(write.size() + send.size(), 2U) << result.text();
+    const auto to_waiting = result.captures("^write\\(\\) to a host that waits already +([\\d.]+) ms$");
+    ASSERT_EQ(write.size() + send.size() + to_waiting.size(), 3U) << result.text();
     EXPECT_GE(std::stod(write[0]), 25) << "it begins when the host is already busy, but hardly later";
-    if (std::stod(send[0]) < 25) return;
+    if (std::stod(send[0]) < 25 && std::stod(to_waiting[0]) < 25) return;
   }
-  FAIL() << "the send took half as long as the write should, in each of ten runs";
+  FAIL() << "a send, or a write to a host that waits, took half as long as the other write should, in each of ten runs";
 }
 
 TEST(csp_network_channel, nothing_is_left_when_the_program_is_killed) {
@@ -226,6 +227,16 @@ TEST(csp_network_channel_network_channel, what_is_not_a_value_ends_the_channel) 
     answer_to(host.port(), "open B\n" + bytes);
     EXPECT_EQ(host.end(), "not a value: " + bytes.substr(0, bytes.size() - 1));
   }
+}
+
+TEST(csp_network_channel_network_channel, what_is_not_a_value_is_not_taken) {
+  Host host(read_all);
+  NetworkChannel::Stream stream("127.0.0.1", std::to_string(host.port()));
+  stream.expires_after(10s);
+  stream << "open B\nvalue 1x\n" << std::flush;
+  std::string opened, more;
+  std::getline(stream, opened);
+  EXPECT_FALSE(std::getline(stream, more)) << more;
 }
 
 TEST(csp_network_channel_network_channel, a_line_without_end_is_an_error) {

@@ -39,12 +39,13 @@ double ms_of(Action action) {
   return 1000 * watch.seconds();
 }
 
-/// Sends a number to a host that is busy: by a write, which waits for the answer, and by a mere send.
+/// Sends a number to a host that is busy, by a write, which waits for the answer, and by a mere send; then it writes to
+/// a host that waits.
 void compare_with_a_send(const std::string& host_program) {
   cookbook::ChildProgram busy({host_program, "--busy-ms", "50"});
   const int port = port_of(busy);
   NetworkChannel b("B", "127.0.0.1", port);
-  cookbook::println("write() to a host that is busy for 50 ms {:9.1f} ms", ms_of([&] { b.write(1); }));
+  cookbook::println("write() to a host that is busy for 50 ms {:9.2f} ms", ms_of([&] { b.write(1); }));
   b.disconnect();
 
   NetworkChannel::Stream stream("127.0.0.1", std::to_string(port));
@@ -56,7 +57,11 @@ void compare_with_a_send(const std::string& host_program) {
     stream << "value 1\n";
     stream.flush();
   });
-  cookbook::println("the same line, and no wait for an answer {:9.1f} ms", send);
+  cookbook::println("the same line, and no wait for an answer {:9.2f} ms", send);
+
+  cookbook::ChildProgram waiting({host_program});
+  NetworkChannel to_waiting("B", "127.0.0.1", port_of(waiting));
+  cookbook::println("write() to a host that waits already     {:9.2f} ms", ms_of([&] { to_waiting.write(1); }));
 }
 
 }  // namespace

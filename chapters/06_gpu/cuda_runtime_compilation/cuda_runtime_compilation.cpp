@@ -63,9 +63,10 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   void launch(const unsigned* x, unsigned* result, unsigned count, unsigned exponent, unsigned modulus) const {
+    // After the sizes, cuLaunchKernel gets: 0 bytes of extra shared memory, the default stream, the arguments, no other
+    // form of arguments.
     void* arguments[] = {&x, &result, &count, &exponent, &modulus};  // an address per parameter, no types
     const unsigned threads = 256, blocks = (count + threads - 1) / threads;
-    // After the sizes: 0 bytes of extra shared memory, the default stream, the arguments, no other form of arguments.
     DRIVER_CHECK(gpu::driver().cuLaunchKernel(kernel_, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr));
   }
 

@@ -33,7 +33,7 @@ void apply_on_gpu(Function function, const std::vector<float>& a, const std::vec
   }
 }
 
-/// The same on the processor: by all cores, and by their vector instructions.
+/// The same on the processor, by all cores.
 template <typename Function>
 void apply_on_cpu(Function function, const std::vector<float>& a, const std::vector<float>& b,
                   std::vector<float>& result) {

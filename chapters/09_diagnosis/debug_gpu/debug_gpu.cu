@@ -2,7 +2,7 @@
 //
 // Each of three kernels has a fault, but no call of CUDA returns an error, and all results are right. The program runs
 // each of them without a tool, and then under three tools of NVIDIA's compute-sanitizer. It prints which of them has
-// found something, and the finding: it names the lines, and mostly the thread and the block.
+// found something, and the finding: it names the lines, and for two of them the thread and the block.
 //
 // Compile: nvcc -std=c++20 -O3 -lineinfo -arch=native -Icommon chapters/09_diagnosis/debug_gpu/debug_gpu.cu common/cookbook/*.cpp -lfmt -o debug_gpu
 // Run:     debug_gpu [--fault WORD] [--numbers N] [--limit-ms N]
@@ -49,11 +49,11 @@ __global__ void sum_above_first(const int* numbers, int count, int* sums) {
 __global__ void sum_any_above_first(const int* numbers, int count, int* sums) {
   __shared__ int first;
   int sum = 0;
-  for (int i = threadIdx.x; i < count; i += threads) {
+  for (int i = threadIdx.x; i < count; i += threads) {  // the fault: some threads make one turn less
     if (threadIdx.x == 0) first = numbers[i];
     __syncthreads();
     sum += numbers[i] - first;
-    __syncthreads();  // the fault: in the last turn some threads have left the loop already
+    __syncthreads();
   }
   sums[threadIdx.x] = sum;
 }
