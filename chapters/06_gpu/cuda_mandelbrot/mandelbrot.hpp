@@ -8,8 +8,8 @@
 constexpr int width = 1536, height = 1024;
 
 /// The number of the first step, from 0 on, after which |z| is 2 or more, with z = 0 at first and z = z * z + c in each
-/// step; `limit` if none of so many steps gets there. Each product and the sum that follows it are written as one fused
-/// multiply-add, which is rounded once. Otherwise the compiler chooses where to fuse, and host and device may differ.
+/// step; `limit` if none of so many steps gets there. Each sum is written as a fused multiply-add, rounded once.
+/// Otherwise each compiler chooses where to fuse, and host and device may differ.
 __host__ __device__ inline int escape_step(float cx, float cy, int limit) {
   float x = 0, y = 0;
   for (int step = 0; step < limit; ++step) {
