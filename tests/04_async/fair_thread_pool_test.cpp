@@ -82,11 +82,15 @@ TEST(fair_thread_pool_class, wakes_one_worker_for_one_task) {
   });
 }
 
-// With more processors they may be more: up to 1,298 with 32.
+// With more processors they may be more: up to 1,298 with 32. Another program that runs in between can make a few
+// rounds worse, too; with a wake-up per task, half of the rounds have thousands.
 TEST(fair_thread_pool_class, on_two_processors_few_wake_ups_do_for_many_tasks) {
   on_two_processors([] {
     with_watchdog([] {
-      for (int round = 0; round < 10; ++round) EXPECT_LT(wake_ups(Wake::few, 16, 5'000), 1'000);
+      std::vector<long> rounds(11);
+      for (long& woken : rounds) woken = wake_ups(Wake::few, 16, 5'000);
+      std::sort(rounds.begin(), rounds.end());
+      EXPECT_LT(rounds[rounds.size() / 2], 1'000) << testing::PrintToString(rounds);
     });
   });
 }
