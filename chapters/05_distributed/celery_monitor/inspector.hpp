@@ -64,9 +64,9 @@ class Inspector {
       if (!message) break;
       const json::value of = member(headers_of(*message), "ticket");
       const auto asked = asked_.find(of.is_string() ? of.get_string() : "");
-      if (asked == asked_.end()) continue;  // nobody has asked this
+      if (asked == asked_.end()) continue;                               // nobody has asked this
       Answers& belongs_to = of == json::value(ticket) ? answers : late;  // late: of an earlier question
-      const json::value answer = parsed_body(*message);  // {"pool@here": value}
+      const json::value answer = parsed_body(*message);                  // {"pool@here": value}
       for (const auto& [worker, value] : answer.as_object()) {
         belongs_to[worker] = {value, 1e3 * asked->second.seconds()};
       }
