@@ -22,6 +22,7 @@ from cookbook.recipe import ANSWERS_SHARE, LINES_SHARE, PROGRAMS, find, head_fie
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
+SLOWER_WITH_A_SANITIZER = 4  # the limits of time are so much longer then; the same number is in tests/support/run.hpp
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
@@ -29,11 +30,11 @@ os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 os.environ["COOKBOOK_ROUNDS"] = "1"
 
 
-def run(recipe, command, limit=process.LIMIT, until_asleep=0, spoilt=False):
+def run(recipe, command, limit=None, until_asleep=0, spoilt=False):
     """Runs a program of the recipe, with spoilt values if wanted. Ends the test if the program skips itself with a good
     reason; a ValueError without one."""
     environment = {"COOKBOOK_FAULT": "1"} if spoilt else {}
-    done = process.run(command, limit, environment, until_asleep=until_asleep)
+    done = process.run(command, limit or process.LIMIT, environment, until_asleep=until_asleep)
     if done.code == cookbook.SKIPPED and (fault := skips.skip_fault(recipe, done.text)):
         raise ValueError(f"{fault}\n{done.text}")
     return process.skip_if_skipped(done)
@@ -323,7 +324,7 @@ def symptom_faults(recipe, build, pitfall, sanitizer):
             if f"exit={code[1]}" in attributes and text[1] in lines and pattern_of(text[1]) == re.escape(text[1]):
                 return
     result = None
-    for limit in (2, 10, 30) if hangs else [30] * 10:  # on a busy machine the first line may come late
+    for limit in (2, 10, 30) if hangs else [process.LIMIT / 2] * 10:  # on a busy machine the first line may come late
         result = run(recipe, recipe.command(build, pitfall), limit=limit, until_asleep=0.5 if hangs else 0)
         if hangs and result.timed_out and result.text:
             return
@@ -421,6 +422,8 @@ def parser():
 
 def main(arguments):
     args = parser().parse_args(arguments)
+    if args.sanitizer:
+        process.LIMIT *= SLOWER_WITH_A_SANITIZER
     try:
         found = list(faults(args.kind, args.name, args.build, args.sanitizer, args.filter))
     except ValueError as error:  # a text that an exercise would change does not stand there

@@ -203,8 +203,10 @@ TEST(thread_performance_jobs, the_server_makes_nobody_wait_for_the_answers_to_ot
   PageServer server(20ms);
   in_threads(8, [&] { return fetch_pages(server.port()); });
   server.most_at_once();
-  in_threads(40, [&] { return fetch_pages(server.port()); });
-  EXPECT_GE(server.most_at_once(), 30);
+  EXPECT_TRUE(test_support::eventually([&] {  // on a busy machine some clients begin when others have ended
+    in_threads(40, [&] { return fetch_pages(server.port()); });
+    return server.most_at_once() >= 30;
+  }));
 }
 
 TEST(thread_performance_jobs, the_server_tells_its_counts_while_it_answers) {

@@ -162,7 +162,7 @@ void Process::read_outputs(milliseconds limit) {
 }
 
 std::string Process::read_line() {
-  const Clock::time_point end = Clock::now() + options_.limit;
+  const Clock::time_point end = Clock::now() + slower * options_.limit;
   for (;;) {
     if (const std::size_t feed = texts_[0].find('\n', lines_end_); feed != std::string::npos) {
       const std::size_t begin = std::exchange(lines_end_, feed + 1);
@@ -224,7 +224,7 @@ const Result& Process::wait() {
       killed = true;
       kill(pid_, SIGKILL);
     }
-    if (!result.timed_out && passed >= options_.limit) {
+    if (!result.timed_out && passed >= slower * options_.limit) {
       result.timed_out = true;
       kill(-pid_, SIGKILL);
     }

@@ -44,7 +44,7 @@ struct Result {
 
 struct RunOptions {
   std::map<std::string, std::string> environment = {};         ///< added to the test's own
-  std::chrono::milliseconds limit = std::chrono::seconds(30);  ///< for its end, and for each line that is awaited
+  std::chrono::milliseconds limit = std::chrono::seconds(30);  ///< for its end, and each awaited line; see slower
   int interrupt_after_ms = -1;  ///< if not negative, the program's process group gets SIGINT after this time, as Ctrl-C
   int kill_after_ms = -1;       ///< if not negative, the program alone gets SIGKILL after this time
   std::string input = {};       ///< what it reads from standard input
@@ -152,6 +152,13 @@ constexpr long memory_factor = 1000;
 constexpr long memory_factor = 8;
 #else
 constexpr long memory_factor = 1;
+#endif
+
+/// The limits of RunOptions are so many times as long in a build with a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int slower = 4;
+#else
+constexpr int slower = 1;
 #endif
 
 }  // namespace test_support
