@@ -3,7 +3,7 @@
 // Ten jobs that only count, done in four ways: one after another, by a pool of processes, by a pool of threads, and by
 // oneTBB's threads. The job is the same function each time; only how it is handed in differs. With two free cores or
 // more, each pool is faster than one thread if the jobs are long. Whether it is faster with short ones depends on what
-// the pool itself costs, which the column of the empty jobs shows.
+// the pool itself costs. The column of the empty jobs shows it, but not for oneTBB, whose calling thread does them all.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/executors/executors.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o executors
 // Run:     executors [--workers N] [--steps N]

@@ -1,8 +1,8 @@
 // Pitfall: the futures are dropped
 //
 // Ten jobs go to a pool of threads, and one of them fails. Nobody keeps the futures, so nobody asks them for the
-// results, and the exception of the job that failed is destroyed with its future. The program waits until
-// the pool has nothing left to do, and then takes all jobs for done.
+// results, and the exception of the job that failed is destroyed with its packaged task. The program waits until the
+// pool has nothing left to do, and then knows of no error.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/executors/executors_dropped_future.cpp -pthread -o executors_dropped_future
 // Run:     executors_dropped_future
