@@ -29,7 +29,7 @@ void send_with_another_tag(int rank) {
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/// Six items on four ranks, two on each: rank 3 has none.
+/// Six items, two on each of the first three ranks: rank 3 has none.
 void skip_a_collective_call(int rank) {
   int items = rank < 3 ? 2 : 0, total = 0;
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
