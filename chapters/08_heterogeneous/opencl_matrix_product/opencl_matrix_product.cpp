@@ -1,10 +1,10 @@
 // Matrix product in OpenCL
 //
-// C = A B for n x n floats, by four kernels (products.cl): one work-item per element; tiles in local memory, which the
-// work-items of a group share; 8 x 8 elements per work-item, in registers; and a form for processors, without local
-// memory. The program prints how many numbers each kernel loads per multiply-add, from global and from local memory
-// together, and how fast it is on this device. All four add in the same order, so their elements have the same bits as
-// the host's.
+// C = A B for n x n floats, by four kernels (products.cl): one work-item per element; for GPUs tiles in local memory,
+// which the work-items of a group share, and then 8 x 8 elements per work-item, in registers; for processors 8 x 32
+// elements per work-item, in vectors and without local memory. The program prints how many numbers each kernel loads
+// per multiply-add, from global and from local memory together, and how fast it is on this device. All four add in the
+// same order, so their elements have the same bits as the host's.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
 // Run:     opencl_matrix_product [--size N] [--device N]
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   const cl::Buffer device_a = buffer_of(context, a), device_b = buffer_of(context, b);
 
   cookbook::println("{}", opencl::name_of(*device));
-  cookbook::println("n = {:<33}loads per multiply-add", n);
+  cookbook::println("n = {:<38}loads per multiply-add", n);
   int wrong = 0;
   for (const Step& step : steps) {
     Matrix c(a.size(), std::numeric_limits<float>::quiet_NaN());  // so that an element that nobody writes is noticed
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     const double seconds =
         shortest_on_device(3, [&] { return start_product(queue, kernel, step, device_a, device_b, device_c, n); });
     CL_CHECK(queue.enqueueReadBuffer(device_c, CL_TRUE, 0, c.size() * sizeof(float), c.data()));
-    cookbook::println("{:<37}{:>22.3f} {:>9.1f} GFLOP/s", step.name, step.global_loads + step.local_loads,
+    cookbook::println("{:<42}{:>22.3f} {:>9.1f} GFLOP/s", step.name, step.global_loads + step.local_loads,
                       2e-9 * n * n * n / seconds);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (c[place(i, n)] == expected[i]) continue;  // not so for a NaN, either

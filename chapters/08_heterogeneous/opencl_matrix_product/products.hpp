@@ -17,9 +17,9 @@ struct Step {
 };
 
 const Step steps[] = {{"step 1: one work-item per element", "naive", 16, 16, 16, 2, 0},
-                      {"step 2: tiles in local memory", "tiled", 16, 16, 16, 2.0 / 16, 2},
-                      {"step 3: 8 x 8 elements in registers", "register_blocked", 16, 128, 128, 2.0 / 128, 16.0 / 64},
-                      {"step 4: vectors of 16, for processors", "vector_blocked", 1, 8, 32, (8.0 + 32) / 256, 0}};
+                      {"step 2: for GPUs, tiles in local memory", "tiled", 16, 16, 16, 2.0 / 16, 2},
+                      {"step 3: for GPUs, 8 x 8 per work-item", "register_blocked", 16, 128, 128, 2.0 / 128, 16.0 / 64},
+                      {"step 4: for processors, 8 x 32 in vectors", "vector_blocked", 1, 8, 32, (8.0 + 32) / 256, 0}};
 
 /// Queues c = a * b; as many work-groups as it takes to cover C.
 inline cl::Event start_product(cl::CommandQueue& queue, cl::Kernel& kernel, const Step& step, const cl::Buffer& a,

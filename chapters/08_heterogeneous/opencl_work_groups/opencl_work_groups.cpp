@@ -2,9 +2,9 @@
 //
 // How large should a work-group be? A million work-items with little to do are run in groups of 1 to 256, and of a size
 // that the driver chooses: the device has to start each group, so many small groups take long. Then 256 work-items with
-// more and more work are run as 1, 2, 16 and 256 groups: a group stays on one compute unit, so with few groups others
-// have nothing to do. The times change; the results do not. With --group-columns the program draws which work-item is
-// in which group instead.
+// more and more work are run as 1, 2 and 256 groups: a group stays on one compute unit, so with few groups others have
+// nothing to do. The times change; the results do not. With --group-columns the program draws which work-item is in
+// which group instead.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups
 // Run:     opencl_work_groups [--group-columns N] [--group-rows N] [--items N] [--device N]
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   if (shape[0] > 0) return draw_groups(queue, program, shape);
 
   Job even(queue, program, "even", many), uneven(queue, program, "uneven", few);
-  cookbook::println("{} work-items, each makes one step", many);
+  cookbook::println("many groups: {} work-items, each makes one step", many);
   const auto print_time = [&](const std::string& groups, std::size_t count, const cl::NDRange& group) {
     cookbook::println("{:<24}   {:9.3f} ms", groups, shortest_time(even, count, group, 1, 10));
   };
@@ -84,14 +84,14 @@ int main(int argc, char** argv) {
     print_time(fmt::format("{:7} x {:3} work-items", many / size, size), many, cl::NDRange(size));
   }
   // The driver needs a size that divides the number of work-items. 1048573, three less than a million here, is prime.
-  print_time("  of the driver's choice", many, cl::NullRange);
-  print_time(fmt::format("  the same for {}", many - 3), many - 3, cl::NullRange);
+  print_time("     the driver's choice", many, cl::NullRange);
+  print_time(fmt::format("  its choice for {}", many - 3), many - 3, cl::NullRange);
   const auto units = CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
-  cookbook::println("{} work-items, number i makes 20 i steps", few);
-  for (const std::size_t groups : {1, 2, 16, 256}) {
+  cookbook::println("few groups: {} work-items, number i makes 20 i steps", few);
+  for (const std::size_t groups : {1, 2, 256}) {
     if (few / groups > uneven.largest_group()) continue;
-    cookbook::println("{:7} x {:3} work-items   {:9.3f} ms   one unit makes at least {:3.0f} %", groups, few / groups,
-                      shortest_time(uneven, few, cl::NDRange(few / groups), 20, 200),
+    cookbook::println("{:7} x {:3} work-items   {:9.3f} ms   one unit makes at least {:3.0f} % of the steps", groups,
+                      few / groups, shortest_time(uneven, few, cl::NDRange(few / groups), 20, 200),
                       100 * part_of_one_unit(few, groups, units));
   }
 
