@@ -31,9 +31,11 @@ TEST(map_three_ways, each_way_calls_the_function_once_per_element_and_a_view_onl
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line(all_right)) << result.text();
     const std::string one = items == "0" ? "0" : "1";
+    const std::string letters = items == "1" ? "  A" : items == "2" ? "  AA" : "";  // none for 1000 elements
     for (const std::string way : {"a loop", "a named function", "a lambda", "a view, read"}) {
-      EXPECT_EQ(result.captures("^" + way + " +(\\d+ +\\d+) +[0-9.]+ ms$").size(), 1U) << result.text();
-      EXPECT_EQ(result.lines_with("^" + way + " +" + items + " +" + one + " +[0-9.]+ ms$").size(), 1U) << result.text();
+      EXPECT_EQ(result.captures("^" + way + " +(\\d+ +\\d+) +[0-9.]+ ms").size(), 1U) << result.text();
+      EXPECT_EQ(result.lines_with("^" + way + " +" + items + " +" + one + " +[0-9.]+ ms" + letters + "$").size(), 1U)
+          << result.text();
     }
     EXPECT_EQ(result.lines_with("^a view, made +0 +0 +[0-9.]+ ms$").size(), 1U) << result.text();
     EXPECT_EQ(result.captures("^on several threads +(\\d+)"), std::vector<std::string>{items}) << result.text();
@@ -49,12 +51,28 @@ TEST(map_three_ways_calls, count_every_call_of_several_threads) {
     for (int i = 0; i < threads; ++i) {
       callers.emplace_back([&] {
         all_there.arrive_and_wait();
-        for (int call = 0; call < each; ++call) calls.note();
+        for (int call = 0; call < each; ++call) calls.note(call);
       });
     }
   }
   EXPECT_EQ(calls.number(), long{threads} * each);
   EXPECT_EQ(calls.threads(), std::size_t{threads});
+}
+
+TEST(map_three_ways_calls, have_a_letter_per_result_for_its_thread) {
+  Calls some;
+  some.note(6);
+  std::jthread([&] { some.note(2), some.note(8); }).join();
+  some.note(4);
+  EXPECT_EQ(some.letters(), "ABBA");
+  for (long result = 10; result <= 40; result += 2) some.note(result);
+  EXPECT_EQ(some.letters(), "ABBA" + std::string(16, 'B'));
+  some.note(42);
+  EXPECT_EQ(some.letters(), "");
+  some.reset();
+  EXPECT_EQ(some.letters(), "");
+  some.note(2);
+  EXPECT_EQ(some.letters(), "A");
 }
 
 TEST(map_three_ways, the_results_of_up_to_20_elements_are_shown) {
@@ -84,8 +102,8 @@ TEST(map_three_ways_timing, the_calls_of_several_threads_do_not_wait_for_one_ano
   double share = 1;  // of the loop's time
   for (int attempt = 0; attempt < 5 && share > 0.8; ++attempt) {
     const auto result = run("map_three_ways", {"--items", "20", "--work-us", "5000"});
-    const auto loop = result.captures("^a loop +20 +1 +([0-9.]+) ms$");
-    const auto threads = result.captures("^on several threads +20 +\\d+ +([0-9.]+) ms$");
+    const auto loop = result.captures("^a loop +20 +1 +([0-9.]+) ms  A{20}$");
+    const auto threads = result.captures("^on several threads +20 +\\d+ +([0-9.]+) ms  [A-Z]{20}$");
     ASSERT_EQ(loop.size(), 1U) << result.text();
     ASSERT_EQ(threads.size(), 1U) << result.text();
     share = std::stod(threads[0]) / std::stod(loop[0]);

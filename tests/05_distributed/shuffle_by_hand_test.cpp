@@ -13,16 +13,11 @@
 #undef main
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
-#include <thread>
 
 #include "03_processes/again_as_ranks.hpp"
 #include "05_distributed/shuffle_by_hand/word_table.hpp"
 #include "word_texts.hpp"
-
-/// Whether this rank comes late from the exchange of a test below.
-bool late_from_the_exchange = false;
 
 /// Whether the ranks are told that each has 2^30 bytes for each: four of these are no 32-bit number.
 bool sizes_are_large = false;
@@ -37,25 +32,14 @@ extern "C" int MPI_Alltoall(const void* sent, int sent_count, MPI_Datatype sent_
   return result;
 }
 
-/// Instead of the library's, which PMPI_Alltoallv is.
-extern "C" int MPI_Alltoallv(const void* sent, const int* sent_counts, const int* sent_at, MPI_Datatype sent_type,
-                             void* received, const int* received_counts, const int* received_at,
-                             MPI_Datatype received_type, MPI_Comm comm) {
-  const int result = PMPI_Alltoallv(sent, sent_counts, sent_at, sent_type, received, received_counts, received_at,
-                                    received_type, comm);
-  if (late_from_the_exchange) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  return result;
-}
-
 namespace {
 
-using namespace std::chrono_literals;
 using test_support::run_ranks;
 using test_support::TemporaryDirectory;
 using testing::ElementsAre;
 
 TEST(shuffle_by_hand, the_six_sentences_whatever_the_number_of_ranks) {
-  expect_the_six_sentences("shuffle_by_hand", "different words, added up over the ranks");
+  expect_the_six_sentences("shuffle_by_hand", "different words, each on one rank");
 }
 
 TEST(shuffle_by_hand, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_coreutils("shuffle_by_hand"); }
@@ -66,9 +50,10 @@ TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
   const auto result = run_ranks(3, "shuffle_by_hand", {"--file", folder.path / "text"});
   EXPECT_THAT(list_of(result), ElementsAre("the 200000"));
   // "the 1" and a line feed, 200,000 times; or "the 66667" three times, whatever the shares.
-  EXPECT_THAT(result.captures("^each word is sent +(\\d+ +\\d+) bytes +\\d+ ms$"), ElementsAre("200000     1200000"))
+  EXPECT_THAT(result.captures("^each word is sent +(\\d+ pairs +\\d+) bytes$"), ElementsAre("200000 pairs     1200000"))
       << result.text();
-  EXPECT_THAT(result.captures("^words are counted first +(\\d+ +\\d+) bytes +\\d+ ms$"), ElementsAre("3          30"))
+  EXPECT_THAT(result.captures("^words are counted first +(\\d+ pairs +\\d+) bytes$"),
+              ElementsAre("3 pairs          30"))
       << result.text();
 }
 
@@ -77,35 +62,6 @@ TEST(shuffle_by_hand, more_ranks_send_more_pairs_of_the_same_text) {
     const auto result = run_ranks(ranks, "shuffle_by_hand", {"--copies", "1000"});
     EXPECT_THAT(result.captures("^words are counted first +(\\d+) "), ElementsAre(pairs)) << result.text();
   }
-}
-
-TEST(shuffle_by_hand_measured, counts_the_time_from_when_all_ranks_are_there_until_the_last_one_is_done) {
-  if (const auto result = again_as_ranks(2, "shuffle_by_hand_test")) {
-    const auto late_at_the_end = result->captures("^late at the end .* (\\d+) ms$");
-    ASSERT_EQ(late_at_the_end.size(), 1U) << result->text();
-    EXPECT_GE(std::stoi(late_at_the_end[0]), 300);
-    int least = 1'000'000;  // of three: on a busy machine one may be long
-    for (const std::string& ms : result->captures("^late at the beginning .* (\\d+) ms$")) {
-      least = std::min(least, std::stoi(ms));
-    }
-    EXPECT_LT(least, 400) << result->text();
-    return;
-  }
-  const mpi::Environment world;
-  std::optional<Text> text = open_text(world, "", 1);
-  ASSERT_TRUE(text);
-  const auto nothing = [](const mpi::Environment& here, Text&) { return Outgoing{Messages(here.size())}; };
-  for (int i = 0; i < 3; ++i) {
-    if (world.rank() == 1) std::this_thread::sleep_for(500ms);
-    measured(world, "late at the beginning", *text, nothing);
-  }
-  late_from_the_exchange = world.rank() == 1;
-  measured(world, "late at the end", *text, nothing);
-}
-
-TEST(shuffle_by_hand_owner, is_as_the_figure_of_the_page_shows_it) {
-  for (const char* word : {"are", "we"}) EXPECT_EQ(owner(word, 2), 0U) << word;
-  for (const char* word : {"known", "know", "that", "there"}) EXPECT_EQ(owner(word, 2), 1U) << word;
 }
 
 TEST(shuffle_by_hand, a_text_without_words_is_no_error) { expect_no_words_are_counted("shuffle_by_hand"); }
@@ -140,8 +96,23 @@ TEST(shuffle_by_hand_owner, of_words_with_the_same_letters_is_any_rank) {
   }
 }
 
-TEST(shuffle_by_hand, says_how_many_words_each_rank_owns) {
-  EXPECT_TRUE(run_ranks(4, "shuffle_by_hand", {"--copies", "1"}).has_line("words owned per rank: [3, 5, 4, 6]"));
+TEST(shuffle_by_hand, says_how_often_each_rank_has_found_a_word_and_which_rank_owns_it) {
+  const TemporaryDirectory folder;
+  write(folder.path / "text", "aa bb aa cc, bb bb aa bb");  // two chunks of 12 bytes
+  const auto result = run_ranks(2, "shuffle_by_hand", {"--file", folder.path / "text", "--top", "100"});
+  Lines expected;
+  for (const std::string counts : {"bb      1 + 3 = 4", "aa      2 + 1 = 3", "cc      1 + 0 = 1"}) {
+    expected.push_back(counts + " on rank " + std::to_string(owner(counts.substr(0, 2), 2)));
+  }
+  EXPECT_EQ(result.lines_with(" on rank "), expected) << result.text();
+}
+
+TEST(shuffle_by_hand, shows_where_the_18_words_are) {
+  const auto result = run_ranks(4, "shuffle_by_hand", {"--top", "18"});
+  for (const auto& [rank, words] : {std::pair{"0", 3U}, {"1", 5U}, {"2", 4U}, {"3", 6U}}) {
+    EXPECT_EQ(result.lines_with(std::string(" on rank ") + rank + "$").size(), words) << result.text();
+  }
+  EXPECT_TRUE(result.has_line("know    2 + 0 + 2 + 2 = 6 on rank 1")) << result.text();
 }
 
 TEST(shuffle_by_hand_pack, is_undone_by_add_unpacked_which_adds) {

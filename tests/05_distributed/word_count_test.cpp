@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "05_distributed/word_count/count_by_engine.hpp"
+#include "05_distributed/word_count/texts.hpp"
 #include "05_distributed/words.hpp"
 #include "word_texts.hpp"
 
@@ -45,17 +46,52 @@ TEST(word_count, map_makes_a_pair_per_word_or_one_per_word_of_a_chunk) {
   write(folder.path / "text", one_word_200000_times());
   for (const char* ranks : {"1", "3"}) {  // as many chunks
     const auto result = run_ranks(std::stoi(ranks), "word_count", {"--file", folder.path / "text"});
-    EXPECT_THAT(result.captures("^a pair per word +(\\d+) pairs +\\d+ ms$"), ElementsAre("200000")) << result.text();
-    EXPECT_THAT(result.captures("^a pair per word of a chunk +(\\d+) pairs +\\d+ ms$"), ElementsAre(ranks))
+    const std::string end = " +[0-9.]+ x$";
+    EXPECT_THAT(result.captures("^the file +1 +(\\d+) +\\d+ ms +\\d+ +\\d+ ms" + end), ElementsAre("200000"))
+        << result.text();
+    EXPECT_THAT(result.captures("^the file +1 +\\d+ +\\d+ ms +(\\d+) +\\d+ ms" + end), ElementsAre(ranks))
         << result.text();
   }
 }
 
 TEST(word_count, makes_a_pair_per_word_that_a_chunk_has) {
-  for (const auto& [copies, pairs] : {std::pair{"20000", "36"}, {"1", "25"}}) {  // the answers to an exercise
+  for (const auto& [copies, pairs] : {std::pair{"10000", "36"}, {"1", "25"}}) {  // the answers to an exercise
     const auto result = run_ranks(2, "word_count", {"--copies", copies});
-    EXPECT_THAT(result.captures("^a pair per word of a chunk +(\\d+) "), ElementsAre(pairs)) << result.text();
+    EXPECT_THAT(result.captures("^six sentences +18 +\\d+ +\\d+ ms +(\\d+) "), ElementsAre(pairs)) << result.text();
   }
+}
+
+TEST(word_count, saves_fewer_pairs_the_more_words_differ) {
+  const auto result = run_ranks(3, "word_count", {"--copies", "1000"});
+  const auto numbers = [&](const std::string& row) {  // of different words, and of pairs by each form
+    std::vector<int> found;
+    for (const std::string before : {"", "\\d+ +", "\\d+ +\\d+ +\\d+ ms +"}) {
+      for (const std::string& number : result.captures("^" + row + " +" + before + "(\\d+) ")) {
+        found.push_back(std::stoi(number));
+      }
+    }
+    return found;
+  };
+  EXPECT_THAT(numbers("six sentences"), ElementsAre(18, 47'000, 54)) << result.text();
+  EXPECT_THAT(numbers("every word once"), ElementsAre(47'000, 47'000, 47'000)) << result.text();
+  const std::vector<int> as_in_a_language = numbers("as in a language");
+  ASSERT_EQ(as_in_a_language.size(), 3U) << result.text();
+  EXPECT_EQ(as_in_a_language[1], 47'000);
+  EXPECT_GT(as_in_a_language[2], as_in_a_language[0]);  // many words are in more than one chunk
+  EXPECT_LT(as_in_a_language[2], 47'000 / 2);
+}
+
+TEST(word_count_texts, as_in_a_language_a_word_comes_the_less_often_the_later_it_is) {
+  int one = 0, eight_to_fifteen = 0, all = 0;
+  std::istringstream text(as_in_a_language(160'000));
+  for (int number; text >> number; ++all) {
+    one += number == 1;
+    eight_to_fifteen += 8 <= number && number <= 15;
+    EXPECT_TRUE(1 <= number && number <= 65'535) << number;
+  }
+  EXPECT_EQ(all, 160'000);
+  EXPECT_NEAR(one, 10'000, 500);
+  EXPECT_NEAR(eight_to_fifteen, 10'000, 500);  // eight words
 }
 
 TEST(word_count, one_word_that_fills_the_text_is_counted) {

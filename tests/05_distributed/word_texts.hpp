@@ -16,8 +16,15 @@ inline const Lines all_by_count = {"are 6",  "know 6",   "we 6",    "there 5",  
                                    "that 3", "things 3", "known 2", "unknowns 2", "also 1", "but 1",
                                    "is 1",   "knowns 1", "say 1",   "these 1",    "to 1",   "unknown 1"};
 
-/// The lines "word count" of a result.
-inline Lines list_of(const test_support::Result& result) { return result.captures("^(\\S+ \\d+)$"); }
+/// "word count" of each word that a result names, in lines "word count" or "word 1 + 2 = count on rank 0".
+inline Lines list_of(const test_support::Result& result) {
+  Lines list = result.captures("^(\\S+ \\d+)$");
+  const Lines words = result.captures("^(\\S+) .* = \\d+ on rank \\d+$");
+  const Lines counts = result.captures(" = (\\d+) on rank \\d+$");
+  EXPECT_EQ(words.size(), counts.size());
+  for (std::size_t i = 0; i < words.size(); ++i) list.push_back(words[i] + " " + counts.at(i));
+  return list;
+}
 
 inline void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
 

@@ -1,10 +1,9 @@
 // Map, three ways
 //
-// The same function is applied to each element of a list, and the results are collected in the same order: by a loop,
-// by std::transform with a named function, and by std::transform with a lambda. All three make the same calls in the
-// same thread, one after another. Two more forms differ from these: a view makes its calls when it is read, and with
-// one more argument, an execution policy, std::transform makes them on several threads. The program counts the calls
-// and the threads.
+// The same function is applied to each element of a list, and the results are collected in the same order. Who calls
+// it, and when? A loop, std::transform with a named function, and std::transform with a lambda make the same calls in
+// the same thread, one after another. With one more argument, an execution policy, several threads make them. A view
+// makes them only when it is read. The output has a letter per element, for the thread that has made its call.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/map_three_ways/map_three_ways.cpp common/cookbook/*.cpp -lfmt -ltbb -pthread -o map_three_ways
 // Run:     map_three_ways [--items N] [--work-us N]
@@ -13,14 +12,13 @@
 #include <chrono>
 #include <execution>
 #include <iterator>
-#include <mutex>
 #include <numeric>
 #include <ranges>
-#include <set>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "calls.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
@@ -30,29 +28,12 @@ namespace {
 
 using Items = std::vector<long>;
 
-/// Who has called since the last reset(). For the table alone; a function that is to be mapped should change nothing.
-class Calls {
- public:
-  void note() {
-    const std::scoped_lock lock(mutex_);
-    ++number_;
-    threads_.insert(std::this_thread::get_id());
-  }
-  void reset() { number_ = 0, threads_.clear(); }
-  long number() const { return number_; }
-  std::size_t threads() const { return threads_.size(); }
-
- private:
-  std::mutex mutex_;
-  long number_ = 0;
-  std::set<std::thread::id> threads_;
-} calls;
-
+Calls calls;                       // counts them, and the threads that make them
 std::chrono::microseconds work{};  // main() says how long
 
 /// Returns `result` after a while: a sleep stands for what it takes to compute it.
 long computed(long result) {
-  calls.note();
+  calls.note(result);
   std::this_thread::sleep_for(work);
   return result;
 }
@@ -89,7 +70,10 @@ auto measure(std::string_view name, Map map) {
   calls.reset();
   const cookbook::Stopwatch watch;
   auto results = map();
-  cookbook::println("{:<20}{:7}{:9}{:10.1f} ms", name, calls.number(), calls.threads(), watch.seconds() * 1e3);
+  const double ms = watch.seconds() * 1e3;
+  const std::string letters = calls.letters();
+  cookbook::println("{:<20}{:7}{:9}{:10.1f} ms{}{}", name, calls.number(), calls.threads(), ms,
+                    letters.empty() ? "" : "  ", letters);
   return results;
 }
 
@@ -106,15 +90,15 @@ int main(int argc, char** argv) {
   Items items(count);
   std::iota(items.begin(), items.end(), 1);
 
-  cookbook::println("                      calls  threads       time");
+  cookbook::println("                      calls  threads       time  thread of each element");
   std::vector<Items> results;
   results.push_back(measure("a loop", [&] { return by_loop(items); }));
   results.push_back(measure("a named function", [&] { return by_named_function(items); }));
   results.push_back(measure("a lambda", [&] { return by_lambda(items); }));
+  results.push_back(measure("on several threads", [&] { return in_parallel(items); }));
   const auto view = measure("a view, made", [&] { return items | std::views::transform(doubled); });
   results.push_back(measure("a view, read", [&] { return Items(view.begin(), view.end()); }));
-  results.push_back(measure("on several threads", [&] { return in_parallel(items); }));
-  if (count <= 20) cookbook::println("each result: {}", fmt::join(results.back(), " "));
+  if (count <= Calls::few) cookbook::println("each result: {}", fmt::join(results.back(), " "));
 
   Items expected(count);  // not by doubled(), which is to be checked
   for (long i = 0; i < count; ++i) expected[i] = (i + 1) + (i + 1);

@@ -18,15 +18,17 @@ class Chain : public api::Chain::Server {
       : node_(node), names_(std::move(names)), own_(std::move(own)), next_name_(std::move(next)) {}
 
   kj::Promise<void> process(ProcessContext context) override {
+    ++open_;
+    auto answered = kj::defer([this] { --open_; });  // when the call is answered or given up
     Texts message = remote::texts_of(context.getParams().getMessage());
     const std::string indent(2 * message.size(), ' ');  // the deeper the call, the longer the message
     if (std::find(message.begin(), message.end(), own_) != message.end()) {
-      cookbook::println("{}Back at {}; the chain is closed!", indent, own_);
+      say(indent + "Back at " + own_ + "; the chain is closed!");
       remote::fill(context.getResults().initResult(1), {"complete at " + own_});
       return kj::READY_NOW;
     }
 
-    cookbook::println("{}{} forwarding the message to the object {}", indent, own_, next_name_);
+    say(indent + own_ + " forwarding the message to the object " + next_name_);
     message.push_back(own_);
     // Found at the first use, so that the servers can start in any order. find() does not wait either.
     if (!next_)
@@ -39,19 +41,22 @@ class Chain : public api::Chain::Server {
       kj::throwFatalException(kj::mv(error));
     };
     auto pass_back = [this, context, indent](auto&& answer) mutable {
-      cookbook::println("{}{} has its answer", indent, own_);
+      say(indent + own_ + " has its answer");
       Texts result = remote::texts_of(answer.getResult());
       result.insert(result.begin(), "passed on from " + own_);
       remote::fill(context.getResults().initResult(static_cast<unsigned>(result.size())), result);
     };
     // Returns at once: until the answer comes, this process can take the next call.
-    return request.send().then(kj::mv(pass_back), kj::mv(forget_next));
+    return request.send().then(kj::mv(pass_back), kj::mv(forget_next)).attach(kj::mv(answered));
   }
 
  private:
   using Proxy = remote::Proxy<api::Chain>;
 
+  void say(const std::string& what) const { cookbook::println("{:<48}  {}", what, open_); }
+
   remote::Node& node_;
   std::string names_, own_, next_name_;
   std::shared_ptr<Proxy> next_;
+  int open_ = 0;  // calls that this object has begun and not answered
 };

@@ -3,7 +3,8 @@
 // Three servers form a ring: object 1 calls object 2, which calls object 3, which calls object 1 again. While
 // object 1 waits for its answer, it must serve a second call, or all three wait for ever. A server whose methods return
 // promises instead of waiting can do that, with one thread and without a lock. Each line is printed by the server that
-// it names, when it happens; the deeper the call, the more it is indented.
+// it names, when it happens; the deeper the call, the more it is indented. The number behind it says how many calls
+// this object has begun and not answered.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/object_ring chapters/05_distributed/object_ring/object_ring.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/object_ring/object_ring.cpp build/node.capnp.c++ build/object_ring.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o object_ring
 // Run:     object_ring [--servers N] [--start N]
@@ -73,12 +74,11 @@ int main(int argc, char** argv) {
   }
 
   auto object = remote::find<api::Chain>(node, names, fmt::format("example.chainTopology.{}", start));
-  cookbook::println("the client calls object {}", start);
+  cookbook::println("{:<50}open calls of the object", fmt::format("the client calls object {}", start));
   const Texts result = process(node, *object, {"hello"});
   cookbook::println("the client has its answer");
 
   cookbook::Checks checks;
   checks.equal("result", result, expected_result(servers, start));
-  checks.equal("server processes that still run", alive(), servers);
   return checks.exit_code();
 }

@@ -1,21 +1,19 @@
 // A shuffle by hand
 //
-// What an engine for map and reduce does inside, in its simplest form. A hash of each word says which rank owns it. In
-// one exchange each rank sends to each other one the counts of the words that this one owns (shuffle), and adds up what
-// it gets (reduce). The output compares two forms: each word is sent with the count 1, or each rank counts its own
-// words first (combine). What is sent has to fit into memory.
+// Each rank finds words in its part of a text. How do all counts of a word come to one rank? A hash of the word says
+// which rank owns it. In one exchange each rank sends to each other one the counts of the words that this one owns
+// (shuffle), and adds up what it gets (reduce). The output shows both for the most frequent words, and how much is sent
+// if each word is sent with the count 1, or if each rank counts its own words first (combine).
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand
 // Run:     mpirun -n 4 shuffle_by_hand [--file TEXT] [--copies N] [--top N]
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
-#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "shuffle.hpp"
 #include "words.hpp"
@@ -62,30 +60,51 @@ Counts shuffled(const Messages& messages) {
   return sums;
 }
 
-/// Does all three steps with one of the two forms, and prints what it costs. Returns the words that this rank owns.
-template <typename Form>
-Counts measured(const mpi::Environment& world, const char* name, Text& text, Form form) {
-  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-  const cookbook::Stopwatch watch;
-  const Outgoing out = form(world, text);
-  const Counts owned = shuffled(out.messages);
-  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-  const double seconds = watch.seconds();
+/// Prints how much all ranks send.
+void print_sent(const mpi::Environment& world, const char* form, const Outgoing& out) {
   long bytes = 0;
   for (const std::string& message : out.messages) bytes += static_cast<long>(message.size());
   const long pairs = mpi::sum_over_ranks(out.pairs), all_bytes = mpi::sum_over_ranks(bytes);
-  if (world.rank() == 0) {
-    cookbook::println("{:28}{:10}{:12} bytes{:10.0f} ms", name, pairs, all_bytes, 1e3 * seconds);
+  if (world.rank() == 0) cookbook::println("{:26}{:10} pairs{:12} bytes", form, pairs, all_bytes);
+}
+
+/// The counts of each rank, on rank 0. For the output alone.
+std::vector<Counts> on_rank_0(const mpi::Environment& world, const Counts& counts) {
+  std::vector<Counts> of(world.size());
+  for (int r = 0; r < world.size(); ++r) {
+    Messages messages(world.size());
+    for (const auto& [word, count] : counts) {
+      if (r == world.rank()) pack(messages[0], word, count);
+    }
+    of[r] = shuffled(messages);
   }
-  return owned;
+  return of;
+}
+
+/// A word that has come to a rank.
+struct Owned {
+  std::string word;
+  long count;
+  int rank;
+};
+
+/// The words of all ranks, the most frequent ones first.
+std::vector<Owned> sorted(const std::vector<Counts>& by_rank) {
+  std::vector<Owned> list;
+  for (std::size_t r = 0; r < by_rank.size(); ++r) {
+    for (const auto& [word, count] : by_rank[r]) list.push_back({word, count, static_cast<int>(r)});
+  }
+  std::sort(list.begin(), list.end(),
+            [](const Owned& a, const Owned& b) { return a.count != b.count ? a.count > b.count : a.word < b.word; });
+  return list;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string file;
-  long top = 3;
-  int copies = 20'000;
+  long top = 5;
+  int copies = 1;
   cookbook::Options options("Bring the counts of each word together, by one exchange between the ranks");
   options.add("file", file, "text to count; without it, six sentences of a well-known statement");
   options.add("copies", copies, "how often the six sentences are in the text", 1, 1'000'000);
@@ -96,33 +115,35 @@ int main(int argc, char** argv) {
   std::optional<Text> text = open_text(world, file, copies);
   if (!text) return 2;
 
-  if (world.rank() == 0) cookbook::println("{} ranks{:>30}{:>18}{:>13}", world.size(), "pairs", "sent", "time");
-  const Counts by_each = measured(world, "each word is sent", *text, each_word);
-  const Counts owned = measured(world, "words are counted first", *text, counted_first);
+  const Outgoing each = each_word(world, *text), counted = counted_first(world, *text);
+  const Counts by_each = shuffled(each.messages), owned = shuffled(counted.messages);
 
-  Messages to_show(world.size());  // a second shuffle brings all words to rank 0
-  for (const auto& [word, count] : owned) pack(to_show[0], word, count);
-  const Counts all = shuffled(to_show);
-  const long here = static_cast<long>(owned.size());
-  std::vector<long> words_owned(world.size());
-  MPI_CHECK(MPI_Gather(&here, 1, MPI_LONG, words_owned.data(), 1, MPI_LONG, 0, MPI_COMM_WORLD));
+  Counts found;  // by this rank, before the exchange
+  for (const std::string& message : counted.messages) add_unpacked(found, message);
+  const std::vector<Counts> found_by = on_rank_0(world, found);
+  const std::vector<Owned> list = sorted(on_rank_0(world, owned));
+  if (world.rank() == 0) {
+    cookbook::println("word    found by each rank, and added up by the owner");
+    for (long i = 0; i < std::min(top, static_cast<long>(list.size())); ++i) {
+      std::vector<long> counts;
+      for (const Counts& of : found_by) counts.push_back(of.contains(list[i].word) ? of.at(list[i].word) : 0);
+      cookbook::println("{:7} {} = {} on rank {}", list[i].word, fmt::join(counts, " + "), list[i].count, list[i].rank);
+    }
+  }
+  print_sent(world, "each word is sent", each);
+  print_sent(world, "words are counted first", counted);
+
   const long differences = mpi::sum_over_ranks(owned != by_each);
   cookbook::Checks checks;
   if (world.rank() == 0) {
-    cookbook::println("words owned per rank: {}", words_owned);
-    std::vector<std::pair<std::string, long>> list(all.begin(), all.end());
-    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
-    });
-    for (long i = 0; i < std::min(top, static_cast<long>(list.size())); ++i) {
-      cookbook::println("{} {}", list[i].first, list[i].second);
+    long counts = 0, words = 0;
+    std::set<std::string> different;
+    for (const Owned& one : list) counts += one.count;
+    for (int i = 0; i < text->chunks(); ++i) {
+      for_each_word(text->chunk(i), [&](auto word) { ++words, different.emplace(word); });
     }
-    long counted = 0, words = 0;
-    for (const auto& [word, count] : list) counted += count;
-    for (int i = 0; i < text->chunks(); ++i) for_each_word(text->chunk(i), [&](auto) { ++words; });
-    checks.equal("words", counted, words);
-    checks.equal("different words, added up over the ranks",
-                 std::accumulate(words_owned.begin(), words_owned.end(), 0L), static_cast<long>(all.size()));
+    checks.equal("words", counts, words);
+    checks.equal("different words, each on one rank", list.size(), different.size());
     checks.equal("ranks where the two forms differ", differences, 0);
   }
   return world.exit_code(checks);
