@@ -56,7 +56,7 @@ TEST(atomics, holds_for_any_number_of_rounds) {
   for (const int rounds : {1, 2, 1000, 20'000, 20'000, 20'000}) {
     const auto result = run("atomics", {"--rounds", std::to_string(rounds)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    relaxed: additions that were lost: 0")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    fetch_add, relaxed: additions that were lost: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    release and acquire: messages that arrived incomplete: 0"));
     EXPECT_TRUE(result.has_line("ok    seq_cst: rounds in which both threads got the old value: 0"));
   }
@@ -83,13 +83,17 @@ TEST(atomics, no_thread_begins_a_round_before_the_other_one_is_there) {
 // A check that finds nothing means something only if the same function can find something.
 TEST(atomics, the_weaker_orders_let_both_threads_get_the_old_value) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "needs two processors";
-  bool relaxed = false, release = false;
-  for (int attempt = 0; attempt < 20 && !(relaxed && release); ++attempt) {
+  bool relaxed = false, release = false, lost = false;
+  for (int attempt = 0; attempt < 20 && !(relaxed && release && lost); ++attempt) {
     const auto result = run("atomics");
     const std::string rounds = " +in (\\d+) of 20000 rounds$";
     const auto both_relaxed = result.captures("^relaxed" + rounds);
     const auto both_acquired = result.captures("^release, acquire" + rounds);
     EXPECT_EQ(result.captures("^seq_cst" + rounds), std::vector<std::string>{"0"}) << result.text();
+    EXPECT_TRUE(result.has_line("fetch_add          0 of 40000")) << result.text();
+    const auto additions = result.captures("^load, then store +(\\d+) of 40000$");
+    ASSERT_EQ(additions.size(), 1U) << result.text();
+    lost = lost || std::stoi(additions[0]) > 0;
     ASSERT_EQ(both_relaxed.size(), 1U) << result.text();
     ASSERT_EQ(both_acquired.size(), 1U) << result.text();
     for (const int both : {std::stoi(both_relaxed[0]), std::stoi(both_acquired[0])}) {
@@ -101,7 +105,7 @@ TEST(atomics, the_weaker_orders_let_both_threads_get_the_old_value) {
     release = true;  // ARM's instructions for release and acquire may promise more than the orders do
 #endif
   }
-  EXPECT_TRUE(relaxed && release) << "never seen in 20 runs: " << relaxed << release;
+  EXPECT_TRUE(relaxed && release && lost) << "never seen in 20 runs: " << relaxed << release << lost;
 }
 #endif
 

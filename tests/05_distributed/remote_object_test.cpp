@@ -54,11 +54,12 @@ TEST(remote_object, tells_what_the_caller_gets_and_leaves_nothing_behind) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
   EXPECT_TRUE(result.has_line("ok    called there, as called here: Hi welcome Zoë 世界")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    the killed server had said of the call: begun")) << result.text();
   for (const char* row :
        {"called in this process +Hi welcome Zoë 世界", "called in another process +Hi welcome Zoë 世界",
         "the server hangs +no answer within 100 ms +[1-9]?[5-9][0-9]\\.[0-9]+ ms|the server hangs +no answer within "
         "100 ms +[1-9][0-9][0-9]\\.[0-9]+ ms",
-        "killed while a call was waiting +the other side is not there",
+        "killed in the middle of a call +the other side is not there",
         "another one has been started +the other side is not there",
         "and its name is looked up +Hi welcome Zoë 世界"}) {
     EXPECT_THAT(result.lines_with("^" + std::string(row)), testing::SizeIs(1)) << row << "\n" << result.text();
@@ -132,7 +133,8 @@ TEST(remote_object_node, an_unknown_object_and_an_unknown_method_are_errors_and_
   auto address = remote::parse_address(server.read_line());
   remote::Node node;
   remote::Proxy<api::Greeting> greeting(node, address.text());
-  EXPECT_EQ(error_of([&] { node.call(greeting->farewellMessageRequest()); }), "the object has no such method");
+  remote::Proxy<remote::NameServer> wrong_kind(node, address.text());
+  EXPECT_EQ(error_of([&] { node.call(wrong_kind->listRequest()); }), "the object has no such method");
   address.id = "obj_0";
   remote::Proxy<api::Greeting> nothing(node, address.text());
   EXPECT_EQ(error_of([&] { welcome(node, *nothing, "World"); }), "this process has no such object: obj_0");

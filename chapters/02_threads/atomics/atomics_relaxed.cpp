@@ -2,9 +2,7 @@
 //
 // The writer fills one message after another, and announces each by a number; the reader waits for the number and then
 // reads the message. But both operations on the number are relaxed, so nothing makes a message visible together with
-// its announcement. This is a data race. On an x86 processor the program seems to work, every time: stores become
-// visible in their order there, if the compiler leaves it. On another processor, or after another compiler's
-// optimisation, the reader may get an empty message. ThreadSanitizer reports the race on any of them.
+// its announcement: a data race.
 //
 // Compile: g++ -std=c++20 -O2 -g -fsanitize=thread chapters/02_threads/atomics/atomics_relaxed.cpp -pthread -o atomics_relaxed
 // Run:     atomics_relaxed

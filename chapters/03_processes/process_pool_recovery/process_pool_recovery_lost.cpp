@@ -1,8 +1,7 @@
 // Pitfall: a task is lost with the worker that has taken it
 //
 // The workers take the numbers of their tasks from one queue, here a pipe, as those of Python's pool do. The first
-// worker at task 7 is killed. A new one takes its place, but task 7 is in no queue any more. Nine results come, and the
-// caller waits for the tenth for ever.
+// worker at task 7 is killed, and a new one takes its place; the caller waits for the tenth result for ever.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_pool_recovery/process_pool_recovery_lost.cpp common/cookbook/*.cpp -lfmt -pthread -o process_pool_recovery_lost
 // Run:     process_pool_recovery_lost, then Ctrl-C

@@ -37,7 +37,7 @@ class RecoveringPool {
   RecoveringPool& operator=(const RecoveringPool&) = delete;
 
   /// function(argument) for each argument, in their order. Throws std::runtime_error if a task has been given up, after
-  /// all others are done.
+  /// all others are done or given up; it names the first one, by its argument.
   std::vector<long> map(const std::vector<long>& arguments) {
     const std::size_t tasks = arguments.size();
     Job job = {arguments, std::vector<long>(tasks), std::vector<int>(tasks), std::deque<std::size_t>(tasks), tasks, ""};
@@ -90,7 +90,9 @@ class RecoveringPool {
     } else if (++job.deaths[task] < max_deaths) {
       job.waiting.push_front(task);
     } else {
-      job.error = fmt::format("task {}: {} workers died at it", task, max_deaths);
+      if (job.error.empty()) {
+        job.error = fmt::format("task {}: {} workers died at it", job.arguments[task], max_deaths);
+      }
       --job.left;
     }
   }
@@ -111,7 +113,9 @@ class RecoveringPool {
 
   static void end(Worker& worker) {
     if (worker.socket == -1) return;
-    shutdown(worker.socket, SHUT_RDWR);  // a worker that waits for a task sees the end of the socket, and ends
+    // A worker that waits for a task sees the end of the socket, and ends. Only to close it would not do: workers that
+    // were started later have copies.
+    shutdown(worker.socket, SHUT_RDWR);
     close(std::exchange(worker.socket, -1));
     close(std::exchange(worker.pidfd, -1));
     cookbook::exit_code_of(worker.process);

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "cookbook/print.hpp"
 #include "remote_object.capnp.h"
 
 /// Greets its callers. It cannot tell whether they are in this process or in another one.
@@ -13,5 +14,11 @@ class Greeting : public api::Greeting::Server {
     if (name.size() > 100) throw std::invalid_argument("a name has at most 100 bytes");
     context.getResults().setMessage(kj::str("Hi welcome ", name));
     return kj::READY_NOW;
+  }
+
+  /// A call during which the server can be killed.
+  kj::Promise<void> workForever(WorkForeverContext) override {
+    cookbook::println("begun");
+    return kj::NEVER_DONE;
   }
 };

@@ -8,6 +8,6 @@ $Cxx.namespace("api");
 interface Greeting {
   welcomeMessage @0 (name :Text) -> (message :Text);
 
-  farewellMessage @1 (name :Text) -> (message :Text);
-  # Came later. A server that does not have it, such as ours, answers that it does not implement it.
+  workForever @1 ();
+  # Begins, says so on the server's standard output, and never ends.
 }

@@ -1,8 +1,7 @@
 // Remote object
 //
-// A greeting object lives in another process, and is called as if it were in this one: the same function calls both. To
-// find it, the client asks a name server, a third process. The output shows what the caller gets, and after how long:
-// from an object here, from one there, and when the server hangs, is killed, and is started again.
+// One function calls an object of this process and one of another. The output shows what the caller gets, and after how
+// long: from each of the two, and when the server of the other one hangs, is killed, and is started again.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/remote_object chapters/05_distributed/remote_object/remote_object.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/remote_object/remote_object.cpp build/node.capnp.c++ build/remote_object.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o remote_object
 // Run:     remote_object [--part all|names|server|client] [--names ADDRESS] [--visitor NAME]
@@ -33,7 +32,7 @@ void serve(const std::string& names) {
   remote::Node node;
   const std::string address = node.add(kj::heap<Greeting>());
   remote::publish(node, names, "server", address);
-  cookbook::println("Ready. Object uri = {}", address);
+  cookbook::println("Ready. The object's address: {}", address);
   node.serve();
 }
 
@@ -79,14 +78,20 @@ int all_parts(const std::string& visitor) {
       "called in another process", [&] { return welcome(node, *there, visitor); }, 100)};
   const auto expect = [&](const char* event, auto call) { outcomes.push_back(report(event, call)); };
 
-  server.send_signal(SIGSTOP);                             // it does nothing more, but its connections stay open
-  auto under_way = there->welcomeMessageRequest().send();  // leaves as soon as the next line waits
-  expect("the server hangs", [&] { return welcome(node, *there, visitor, 100 * kj::MILLISECONDS); });
-  server.stop(SIGKILL);
-  expect("killed while a call was waiting",
-         [&] { return node.wait(kj::Promise(kj::mv(under_way))).getMessage().cStr(); });
+  auto under_way = there->workForeverRequest().send();  // leaves as soon as the next line waits
+  welcome(node, *there, visitor);
+  const std::string said = server.read_line();
 
-  cookbook::ChildProgram another({"/proc/self/exe", "--part", "server", "--names", names});  // this program once more
+  server.send_signal(SIGSTOP);  // it does nothing more, but its connections stay open
+  expect("the server hangs", [&] { return welcome(node, *there, visitor, 100 * kj::MILLISECONDS); });
+  expect("killed in the middle of a call", [&] {
+    server.stop(SIGKILL);
+    node.wait(under_way.ignoreResult());
+    return "it has been done";
+  });
+
+  // By exec, since an event loop and connections, which this process has by now, must not be copied by fork.
+  cookbook::ChildProgram another({"/proc/self/exe", "--part", "server", "--names", names});
   another.read_line();
   expect("another one has been started", [&] { return welcome(node, *there, visitor); });
   expect("and its name is looked up", [&] {
@@ -96,6 +101,7 @@ int all_parts(const std::string& visitor) {
 
   cookbook::Checks checks;
   checks.equal("called there, as called here", outcomes.front(), local);
+  checks.equal("the killed server had said of the call", said, "begun");
   checks.equal("calls that failed",
                std::count_if(outcomes.begin(), outcomes.end(), [&](const auto& o) { return o != local; }), 3);
   return checks.exit_code();

@@ -1,7 +1,6 @@
 // Pitfall: a call without a time limit
 //
-// The server is stopped, as a process is that hangs. Its connections stay open, so no error comes, and no answer. A
-// caller that waits without a limit, as Cap'n Proto's first examples do with EzRpcClient, waits for ever.
+// The server is stopped, as a process is that hangs. A caller that waits without a limit waits for ever.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed/remote_object chapters/05_distributed/remote_object/remote_object.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/remote_object/remote_object_no_limit.cpp build/remote_object.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o remote_object_no_limit
 // Run:     remote_object_no_limit, then Ctrl-C

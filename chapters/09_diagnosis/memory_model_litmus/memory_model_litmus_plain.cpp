@@ -1,10 +1,8 @@
 // Pitfall: the compiler moves a store and a load
 //
 // A thread stores a number in `data` and then the same number in `newest`, for 1, 2, 3 and so on. Another thread loads
-// `newest` and then `data`, which should never be older. But `data` is a plain int. The compiler sees that nobody in
-// this loop reads it, keeps the number in a register, and stores it once, when the loop has ended. In main it loads
-// `data` once, before the loop. An x86 processor changes neither order; the compiler has done it here, and either
-// change would be enough.
+// `newest` and then `data`, which should never be older. But `data` is a plain int. GCC stores it once, when the loop
+// has ended, and loads it in main once, before the loop; either would be enough.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/memory_model_litmus/memory_model_litmus_plain.cpp common/cookbook/*.cpp -lfmt -pthread -o memory_model_litmus_plain
 // Run:     memory_model_litmus_plain
