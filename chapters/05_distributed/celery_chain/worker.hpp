@@ -93,8 +93,7 @@ class ChainWorker {
     if (result.status == "SUCCESS" && !task.chain.empty()) {
       note(task, described(next_in_chain(task, result.value).task));
     } else {
-      const std::string what = result.status == "SUCCESS" ? shown(result.value) : result.traceback;
-      note(task, task.chain.empty() ? "result " + what : fmt::format("{} results {}", 1 + task.chain.size(), what));
+      note(task, "result " + (result.status == "SUCCESS" ? shown(result.value) : result.traceback));
     }
     publish_with_chain(broker_, task, result);
   }
