@@ -221,8 +221,8 @@ class Exercise:
         for paragraph in self.task.strip().split("\n\n"):
             lines += [*textwrap.wrap(" ".join(paragraph.split()), WIDTH - 3, break_on_hyphens=False), ""]
         if self.keep or self.again:
-            what = (f'What is marked by "{MARK}" must stay, in this order; where the mark names a part of its line, '
-                    'this part. You may write other lines between the marked ones.')
+            what = (f'What is marked by "{MARK}" must stay; where the mark names a part of its line, this part. Keep '
+                    'its order, unless the task needs another. You may write other lines between the marked ones.')
             lines += [*textwrap.wrap(what, WIDTH - 3), ""]
         lines += [f"Page:    chapters/{self.recipe.chapter}/{self.recipe.name}/README.md",
                   f"Judge:   scripts/exercise check {self.name}", f"Hint:    scripts/exercise hint {self.name}"]
