@@ -9,7 +9,6 @@
 #include <functional>
 #include <latch>
 #include <memory>
-#include <sstream>
 
 #include "support/run.hpp"
 
@@ -23,21 +22,22 @@ test_support::Result run_with(long payments) {
   return run("deadlock", {"--payments", std::to_string(payments)}, {.limit = 10s});
 }
 
-/// The drawing of one form: from the line with its title to the line before the next title or check.
+/// The drawing of one form, turn by turn: from the line with its title to the line before the next title or check. What
+/// A does is in the column that begins at 20, what B does in the one that begins at 60.
 Lines drawing(const test_support::Result& result, const std::string& title) {
-  Lines lines;
+  Lines turns;
   for (const std::string& line : result.out) {
     const bool begins = line.starts_with(title);
-    if (!begins && (lines.empty() || line[0] != ' ')) {
-      if (!lines.empty()) break;
+    if (!begins && (turns.empty() || line[0] != ' ')) {
+      if (!turns.empty()) break;
       continue;
     }
-    std::istringstream words(begins ? line.substr(title.size()) : line);
-    std::string text;
-    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
-    lines.push_back(text);
+    const std::size_t of_b = line.find("B ", 59) == 60 ? 60 : line.size();
+    for (const std::string& cell : {line.substr(20, of_b - 20), line.substr(of_b)}) {
+      if (!cell.empty()) turns.push_back(cell.substr(0, cell.find_last_not_of(' ') + 1));
+    }
   }
-  return lines;
+  return turns;
 }
 
 TEST(deadlock, the_payers_lock_first_ends_in_a_circle) {

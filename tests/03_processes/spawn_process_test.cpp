@@ -27,26 +27,31 @@ using test_support::run;
 
 std::string child_program() { return test_support::bin() + "/spawn_process_child"; }
 
-/// The milliseconds of the rows "child 0", "child 1" and so on, and of the row of all children.
+/// The milliseconds of the rows "child 0", "child 1" and so on, and of the rows of all children.
 struct Span {
   double started, joined;
 };
 struct Loop {
   std::vector<Span> children;
-  double by_fork, by_spawn;
+  double expected, by_fork, by_spawn;
 };
 
 /// Of the loop with the join inside it, and of the one with the join after it.
 std::pair<Loop, Loop> loops_of(const test_support::Result& result) {
   const std::string ms = "([\\d.]+) ms", span = " +" + ms + " to +" + ms;
-  const std::regex child("child (\\d)" + span + span), all("all, by (\\w+) +" + ms + " +" + ms);
+  const std::regex child("child (\\d), +(\\d+) ms of work" + span + span), all("all, by (\\w+) +" + ms + " +" + ms);
+  const std::regex expected("expected: sum, longest +" + ms + " +" + ms);
   Loop inside{}, after{};
   for (const std::string& line : result.out) {
     std::smatch match;
     if (std::regex_match(line, match, child)) {
       EXPECT_EQ(std::stoul(match[1]), inside.children.size()) << result.text();
-      inside.children.push_back({std::stod(match[2]), std::stod(match[3])});
-      after.children.push_back({std::stod(match[4]), std::stod(match[5])});
+      EXPECT_EQ(std::stoul(match[2]), 30 - 3 * inside.children.size()) << result.text();
+      inside.children.push_back({std::stod(match[3]), std::stod(match[4])});
+      after.children.push_back({std::stod(match[5]), std::stod(match[6])});
+    } else if (std::regex_match(line, match, expected)) {
+      inside.expected = std::stod(match[1]);
+      after.expected = std::stod(match[2]);
     } else if (std::regex_match(line, match, all)) {
       (match[1] == "fork" ? inside.by_fork : inside.by_spawn) = std::stod(match[2]);
       (match[1] == "fork" ? after.by_fork : after.by_spawn) = std::stod(match[3]);
@@ -80,8 +85,10 @@ TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together
     }
     EXPECT_DOUBLE_EQ(inside.by_fork, last_join(inside)) << result.text();
     EXPECT_DOUBLE_EQ(after.by_fork, last_join(after)) << result.text();
-    EXPECT_GE(inside.by_spawn, 30 + 27 + 24 + 21 + 18) << "one after the other";
-    EXPECT_GE(after.by_spawn, 30);
+    EXPECT_EQ(inside.expected, 30 + 27 + 24 + 21 + 18) << result.text();
+    EXPECT_EQ(after.expected, 30) << result.text();
+    EXPECT_GE(inside.by_spawn, inside.expected) << "one after the other";
+    EXPECT_GE(after.by_spawn, after.expected);
     for (const std::string line :
          {"children that failed: 0", "calls that the parent's own variable has counted: 0", "no child is left: yes"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << result.text();

@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -60,7 +61,8 @@ struct TracedAccount {
   TracedMutex mutex = TracedMutex(trace, number);
 };
 
-/// Lets A pay from account 1 to 2, and B from 2 to 1, and draws what they do. Returns how many payments were made.
+/// Lets A pay from account 1 to 2, and B from 2 to 1, and draws what they do, line by line and in a line from left to
+/// right. Returns how many payments were made.
 int draw(const std::string& title, auto pay) {
   Trace trace;
   TracedAccount one{trace, 1}, two{trace, 2};
@@ -73,11 +75,14 @@ int draw(const std::string& title, auto pay) {
     }
   };
   trace.run({[&] { try_to_pay(one, two); }, [&] { try_to_pay(two, one); }});
-  std::string label = title;
+  std::string line = title;
+  int last_thread = -1;
   for (const auto& [thread, what] : trace.events()) {
-    cookbook::println("{:<20}{:{}}{}", label, "", 30 * thread, what);
-    label.clear();
+    if (thread <= last_thread) cookbook::println("{}", std::exchange(line, ""));
+    line = fmt::format("{:<{}}{}", line, 20 + 40 * thread, what);
+    last_thread = thread;
   }
+  cookbook::println("{}", line);
   return made;
 }
 
@@ -111,7 +116,7 @@ int main(int argc, char** argv) {
   options.add("payments", payments, "payments that each thread makes with each cure", 1, 10'000'000);
   options.parse(argc, argv);
 
-  cookbook::println("{:<20}{:<30}{}", "", "A pays from 1 to 2", "B pays from 2 to 1");
+  cookbook::println("{:<20}{:<40}{}", "", "A pays from 1 to 2", "B pays from 2 to 1");
   const std::vector<int> made = {draw("payer's lock first", pay_payer_first), draw("fixed order", pay_in_order),
                                  draw("both at once", pay_with_both)};
   cookbook::Checks checks;

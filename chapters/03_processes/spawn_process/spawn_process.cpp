@@ -1,10 +1,11 @@
 // Spawn processes
 //
 // Where does the join belong? Five child processes run one function, the first of them for the longest time. If each is
-// joined inside the loop that starts them, they run one after another. If all are started before any is joined, they
-// run at the same time. The program prints from when to when the parent had each child: from its start to its join.
-// These children are made by fork, so they are copies of this process. The last row has the times of children made by
-// posix_spawn, which run another program.
+// joined inside the loop that starts them, they run one after another, and their times add up. If all are started
+// before any is joined, they run at the same time, and the longest counts. The program prints from when to when the
+// parent had each child, from its start to its join, and what to expect of all. These children are made by fork, so
+// they are copies of this process. The last row has the times of children made by posix_spawn, which run another
+// program.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/03_processes/spawn_process/spawn_process.cpp common/cookbook/*.cpp -lfmt -o spawn_process
 // Run:     spawn_process [--children N]       (with spawn_process_child in the same folder)
@@ -87,17 +88,21 @@ int main(int argc, char** argv) {
 
   const std::vector<Span> inside = join_inside_the_loop(children, start_by_fork, failed);
   const std::vector<Span> after = join_after_the_loop(children, start_by_fork, failed);
-  cookbook::println("children by fork       joined inside the loop   joined after the loop");
+  cookbook::println("{:<24}{:>24}{:>26}", "children by fork", "joined inside the loop", "joined after the loop");
+  int sum = 0;
   for (int i = 0; i < children; ++i) {
-    cookbook::println("child {}             {:8.1f} ms to {:6.1f} ms  {:6.1f} ms to {:6.1f} ms", i, inside[i].started,
-                      inside[i].joined, after[i].started, after[i].joined);
+    sum += work_of(i);
+    cookbook::println("child {}, {:>2} ms of work  {:8.1f} ms to {:6.1f} ms  {:8.1f} ms to {:6.1f} ms", i, work_of(i),
+                      inside[i].started, inside[i].joined, after[i].started, after[i].joined);
   }
-  cookbook::println("all, by fork                       {:6.1f} ms             {:9.1f} ms", end_of(inside),
-                    end_of(after));
+  const auto print_all = [](const char* what, double inside_the_loop, double after_the_loop) {
+    cookbook::println("{:<24}{:21.1f} ms{:23.1f} ms", what, inside_the_loop, after_the_loop);
+  };
+  print_all("expected: sum, longest", sum, work_of(0));
+  print_all("all, by fork", end_of(inside), end_of(after));
   const double inside_by_spawn = end_of(join_inside_the_loop(children, by_spawn, failed));
   const double after_by_spawn = end_of(join_after_the_loop(children, by_spawn, failed));
-  cookbook::println("all, by posix_spawn                {:6.1f} ms             {:9.1f} ms", inside_by_spawn,
-                    after_by_spawn);
+  print_all("all, by posix_spawn", inside_by_spawn, after_by_spawn);
 
   cookbook::Checks checks;
   checks.equal("children that failed", failed, 0);

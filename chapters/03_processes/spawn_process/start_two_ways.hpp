@@ -13,10 +13,12 @@
 
 inline int calls = 0;  // each process has a variable of its own
 
-/// What each child runs. The sleep stands for work, of 30 ms for child 0 and of 3 ms less for each further one.
-/// Returns what the variable of this process has counted.
+/// How long a child works, in ms.
+inline int work_of(int number) { return 30 - 3 * number; }
+
+/// What each child runs. The sleep stands for work. Returns what the variable of this process has counted.
 inline int called_function(int number) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(30 - 3 * number));
+  std::this_thread::sleep_for(std::chrono::milliseconds(work_of(number)));
   return ++calls;
 }
 
