@@ -49,15 +49,15 @@ TEST(background_process, what_becomes_of_each_child) {
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.leaked_processes, 0) << result.text();
     for (const std::string row :
-         {"plain fork +works on +works on", "plain fork, main waits +finishes, exit code 0 +works on",
-          "start_child, main waits +finishes, exit code 0 +is ended by signal 9",
-          "start_daemon +is ended by signal 15 +is ended by signal 15"}) {
+         {"does nothing +works on +works on", "waits for its child +finishes, exit code 0 +works on",
+          "kills its child +ended by signal 9 +works on",
+          "does nothing, child is a daemon +ended by signal 15 +ended by signal 15"}) {
       EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
     }
-    EXPECT_TRUE(result.has_line("ok    children of plain fork that are left behind, of 4: 3")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    exit codes of the daemons: [-15, -15]")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    exit codes of the children that have asked for SIGKILL: [0, -9]"))
+    EXPECT_TRUE(result.has_line("ok    children of plain fork that are left behind, of 6: 4")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    exit codes where main waits for its child, or kills it: [0, -9]"))
         << result.text();
+    EXPECT_TRUE(result.has_line("ok    exit codes of the daemons: [-15, -15]")) << result.text();
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<int> main_whose_child_notes_its_end(const Work& work, pid_t& child
     work();
     *child_has_finished = true;
   };
-  return main_with_plain_fork(work_and_note, child, do_something);
+  return main_that_does_nothing(work_and_note, child, do_something);
 }
 
 TEST(background_process, a_child_that_is_left_behind_is_ended_although_it_ignores_all_signals_that_one_can_ignore) {

@@ -23,20 +23,24 @@ using namespace std::chrono_literals;
 using test_support::run;
 using test_support::wait_until_asleep;
 
-TEST(robust_mutex, one_of_any_number_of_processes_repairs) {
-  for (const int processes : {1, 50}) {
-    const std::string count = std::to_string(processes);
-    const auto result = run("robust_mutex", {"--processes", count}, {.limit = 10s});
+TEST(robust_mutex, an_ordinary_mutex_stays_locked_and_a_robust_one_goes_to_the_next_process) {
+  for (const int amount : {1, 10, 60}) {
+    const auto result = run("robust_mutex", {"--amount", std::to_string(amount)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    for (const std::string line :
-         {"exit code of the process that is killed: -9", "repairs: 1",
-          "three processes at data that cannot be repaired: [\"killed\", \"cannot repair\", \"refused\"]"}) {
-      EXPECT_TRUE(result.has_line(std::string("ok    ") + line)) << line << '\n' << result.text();
+    const auto accounts = [](int first, int second) {
+      return " +" + std::to_string(first) + " \\+ +" + std::to_string(second);
+    };
+    const std::string half_way = accounts(70 - amount, 30);
+    for (const std::string& row : {"A dies half-way +killed" + half_way + " +killed" + half_way + " +killed" + half_way,
+                                   "B comes next +waits" + half_way + " +repairs" +
+                                       accounts(69 - amount, 31 + amount) + " +cannot repair" + half_way,
+                                   "C comes last +waits" + half_way + " +locks" + accounts(68 - amount, 32 + amount) +
+                                       " +refused" + half_way}) {
+      EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
     }
-    EXPECT_TRUE(result.has_line("a process is killed half-way through a transfer of 10")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    processes that then transfer 1: " + count)) << result.text();
-    EXPECT_TRUE(result.has_line("ok    both accounts: [" + std::to_string(60 - processes) + ", " +
-                                std::to_string(40 + processes) + "]"))
+    EXPECT_TRUE(result.has_line("ok    what becomes of C: [\"waits\", \"locks\", \"refused\"]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    the accounts after a repair and two transfers: [" + std::to_string(68 - amount) +
+                                ", " + std::to_string(32 + amount) + "]"))
         << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
   }
@@ -56,17 +60,19 @@ void fail_at(int fork) {
   fails_with = fork;
 }
 
-TEST(robust_mutex, a_process_that_fails_is_not_counted_as_one_that_has_transferred) {
+TEST(robust_mutex, a_process_that_fails_has_neither_transferred_nor_got_the_lock) {
   std::string name = "robust_mutex";
   char* arguments[] = {name.data(), nullptr};
-  fail_at(3);  // the second of four: the first fork makes the process that is killed
+  fail_at(6);  // each column forks three times: C of the robust mutex
   testing::internal::CaptureStdout();
   const int exit_code = main_of_the_program(1, arguments);
   const std::string output = testing::internal::GetCapturedStdout();
   fail_at(0);
   EXPECT_EQ(exit_code, 1);
-  for (const std::string line : {"ok    repairs: 1\n", "FAIL  processes that then transfer 1: 3, expected 4\n",
-                                 "FAIL  both accounts: [57, 43], expected [56, 44]\n"}) {
+  for (const std::string line :
+       {"FAIL  what becomes of C: [\"waits\", \"exit code 1\", \"refused\"], expected [\"waits\", \"locks\", "
+        "\"refused\"]\n",
+        "FAIL  the accounts after a repair and two transfers: [59, 41], expected [58, 42]\n"}) {
     EXPECT_THAT(output, testing::HasSubstr(line));
   }
 }
@@ -74,12 +80,12 @@ TEST(robust_mutex, a_process_that_fails_is_not_counted_as_one_that_has_transferr
 TEST(robust_mutex, each_fate_of_a_process_has_its_name) {
   const Shared<Monitor<Ruins>> ruins;
   fail_at(1);
-  EXPECT_EQ(fate(*ruins, false), "exit code 1");
+  EXPECT_EQ(fate(*ruins, 1, false, 10s), "exit code 1");
   fail_at(0);
-  EXPECT_EQ(fate(*ruins, false), "admitted");
-  EXPECT_EQ(fate(*ruins, true), "killed");
-  EXPECT_EQ(fate(*ruins, false), "cannot repair");
-  EXPECT_EQ(fate(*ruins, false), "refused");
+  EXPECT_EQ(fate(*ruins, 1, false, 10s), "locks");
+  EXPECT_EQ(fate(*ruins, 1, true, 10s), "killed");
+  EXPECT_EQ(fate(*ruins, 1, false, 10s), "cannot repair");
+  EXPECT_EQ(fate(*ruins, 1, false, 10s), "refused");
 }
 
 TEST(robust_mutex, the_accounts_have_100_together_wherever_in_the_transfer_the_owner_has_died) {

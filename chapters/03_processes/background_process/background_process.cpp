@@ -1,8 +1,9 @@
 // Background processes
 //
 // What becomes of a child when the main program ends? Four main programs are run in a process of their own, twice each:
-// main either comes to its end, or is killed. A child by plain fork asks the kernel for nothing, the others ask it to
-// end them when main ends. The program prints what it sees of each child after the end of main.
+// main either returns, or is killed. Before it returns, the first one does nothing about its child, the second one
+// waits for it, and the third one kills it. The fourth one does nothing either, but its child has asked the kernel to
+// end it with main. The program prints what it sees of each child after the end of main.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/background_process/background_process.cpp common/cookbook/*.cpp -lfmt -o background_process
 // Run:     background_process [--delay-ms N]
@@ -37,36 +38,32 @@ pid_t plain_fork(const Work& work) {
   _exit(0);
 }
 
-// Four main programs. Each starts a child that does `work`, does something itself, and comes to its end. They return
-// the exit code of the child, if they wait for it. `child` lies in shared memory.
+// Four main programs. Each starts a child that does `work`, does something itself, and returns: the exit code of the
+// child, if it has waited for it. `child` lies in shared memory.
 
-/// The naive one.
-std::optional<int> main_with_plain_fork(const Work& work, pid_t& child, const Work& do_something) {
+std::optional<int> main_that_does_nothing(const Work& work, pid_t& child, const Work& do_something) {
   child = plain_fork(work);
   do_something();
   return {};
 }
 
-/// It waits for its child.
 std::optional<int> main_that_waits(const Work& work, pid_t& child, const Work& do_something) {
   child = plain_fork(work);
   do_something();
   return cookbook::exit_code_of(child);
 }
 
-/// It waits, and its child has asked for SIGKILL at the end of main.
-std::optional<int> main_with_start_child(const Work& work, pid_t& child, const Work& do_something) {
-  child = cookbook::start_child(work);
+std::optional<int> main_that_kills_it(const Work& work, pid_t& child, const Work& do_something) {
+  child = plain_fork(work);
   do_something();
+  check(kill(child, SIGKILL), "kill");
   return cookbook::exit_code_of(child);
 }
 
-/// Its child is a daemon, which has asked for SIGTERM: main ends it before it ends itself.
 std::optional<int> main_with_a_daemon(const Work& work, pid_t& child, const Work& do_something) {
-  child = start_daemon(work);
+  child = start_daemon(work);  // asks the kernel for SIGTERM at the end of main
   do_something();
-  check(kill(child, SIGTERM), "kill");
-  return cookbook::exit_code_of(child);
+  return {};
 }
 
 constexpr int works_on = 256;  // in place of an exit code, which is less
@@ -101,7 +98,7 @@ std::optional<int> child_after(Main& main_program, bool killed, milliseconds wor
   return {};
 }
 
-/// Prints what becomes of the child if main comes to its end, and if it is killed.
+/// Prints what becomes of the child if main returns, and if it is killed.
 std::vector<int> print_row(const char* name, Main& main_program, milliseconds work_time, milliseconds limit) {
   std::vector<std::string> fates;
   std::vector<int> codes;
@@ -110,10 +107,10 @@ std::vector<int> print_row(const char* name, Main& main_program, milliseconds wo
     const auto code = child_after(main_program, killed, killed ? std::chrono::seconds(3) : work_time, limit);
     fates.push_back(!code        ? "works on"
                     : *code >= 0 ? fmt::format("finishes, exit code {}", *code)
-                                 : fmt::format("is ended by signal {}", -*code));
+                                 : fmt::format("ended by signal {}", -*code));
     codes.push_back(code.value_or(works_on));
   }
-  cookbook::println("{:<27}{:<28}{}", name, fates[0], fates[1]);
+  cookbook::println("{:<33}{:<25}{}", name, fates[0], fates[1]);
   return codes;
 }
 
@@ -132,16 +129,18 @@ int main(int argc, char** argv) {
   constexpr milliseconds soon(100);
   constexpr std::chrono::seconds in_time(30);
   const milliseconds delay(delay_ms);
-  cookbook::println("the child of ...           when main comes to its end  when main is killed");
-  const auto plain = print_row("plain fork", main_with_plain_fork, std::chrono::seconds(3), soon);
-  const auto waited = print_row("plain fork, main waits", main_that_waits, delay, soon);
-  const auto asked = print_row("start_child, main waits", main_with_start_child, delay, in_time);
-  const auto daemon = print_row("start_daemon", main_with_a_daemon, a_long_time, in_time);
+  cookbook::println("at its end main ...              child, if main returns   child, if main is killed");
+  const auto nothing = print_row("does nothing", main_that_does_nothing, std::chrono::seconds(3), soon);
+  const auto waited = print_row("waits for its child", main_that_waits, delay, soon);
+  const auto killed = print_row("kills its child", main_that_kills_it, a_long_time, soon);
+  const auto daemon = print_row("does nothing, child is a daemon", main_with_a_daemon, a_long_time, in_time);
 
   cookbook::Checks checks;
-  checks.equal("children of plain fork that are left behind, of 4",
-               std::ranges::count(plain, works_on) + std::ranges::count(waited, works_on), 3);
-  checks.equal("exit codes of the children that have asked for SIGKILL", asked, {0, -SIGKILL});
+  const auto left = std::ranges::count(nothing, works_on) + std::ranges::count(waited, works_on) +
+                    std::ranges::count(killed, works_on);
+  checks.equal("children of plain fork that are left behind, of 6", left, 4);
+  checks.equal("exit codes where main waits for its child, or kills it", std::vector{waited[0], killed[0]},
+               {0, -SIGKILL});
   checks.equal("exit codes of the daemons", daemon, {-SIGTERM, -SIGTERM});
   return checks.exit_code();
 }

@@ -18,8 +18,9 @@
 template <typename Data>
 class Monitor {
  public:
-  Monitor() { init_robust(mutex_); }
-  ~Monitor() { pthread_mutex_destroy(&mutex_); }
+  /// With PTHREAD_MUTEX_STALLED its mutex is an ordinary one: if its owner dies, all others wait for ever.
+  explicit Monitor(int robustness = PTHREAD_MUTEX_ROBUST) { init_shared(mutex_, robustness); }
+  // No pthread_mutex_destroy(): a dead owner may have left the mutex locked, and to destroy it then is undefined.
 
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
@@ -34,6 +35,9 @@ class Monitor {
     check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
   }
   void unlock() { check_error(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock"); }
+
+  /// The data without the lock: for a look when no other process can change them.
+  const Data& unlocked() const { return data_; }
 
   /// Has the data to itself while it lives.
   class Access {

@@ -1,14 +1,16 @@
 // Robust mutex
 //
-// A process is killed in the middle of a transfer between two accounts, while it holds the lock of both. With an
-// ordinary mutex all others would wait for ever. A robust mutex gives the lock to the next process and tells it that
-// its owner has died. That process repairs the accounts and goes on. The program prints the accounts before and after
-// the repair. Data that cannot be repaired are refused to everybody.
+// Process A is killed in the middle of a transfer between two accounts, while it holds their lock. Then B and C want to
+// make a transfer, one after the other. With an ordinary mutex both wait for ever. A robust mutex goes to B and tells
+// it that its owner has died: B repairs the accounts first, and C finds all as usual. If the repair throws an
+// exception, C is refused.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/robust_mutex/robust_mutex.cpp common/cookbook/*.cpp -lfmt -pthread -o robust_mutex
-// Run:     robust_mutex [--processes N]
+// Run:     robust_mutex [--amount N]
 
-#include <algorithm>
+#include <pthread.h>
+
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <stdexcept>
@@ -29,19 +31,14 @@ struct Accounts {
   int repairs = 0;
 
   void repair() {
-    print("as the next owner finds them");
     second = 100 - first;  // right wherever the owner has died, since the sum is known
     ++repairs;
-    print("repaired");
-  }
-
-  void print(const std::string& when) const {
-    cookbook::println("{:<30}{:7}{:8}{:10}", when, first, second, first + second);
   }
 };
 
-void transfer(Monitor<Accounts>& monitor, int amount, bool die_half_way) {
-  const Monitor<Accounts>::Access accounts(monitor);
+template <typename Data>
+void transfer(Monitor<Data>& monitor, int amount, bool die_half_way) {
+  const typename Monitor<Data>::Access accounts(monitor);
   accounts->first -= amount;
   if (die_half_way) raise(SIGKILL);
   accounts->second += amount;
@@ -49,68 +46,83 @@ void transfer(Monitor<Accounts>& monitor, int amount, bool die_half_way) {
 
 struct CannotRepair : std::exception {};  // not a std::runtime_error: that is what the refused ones get
 
-struct Ruins {
+struct Ruins : public Accounts {
   void repair() { throw CannotRepair(); }
 };
 
 // Exit codes other than 3: with 3 start_child() ends a process that throws.
-constexpr int admitted = 4, cannot_repair = 5, refused = 6;
+constexpr int cannot_repair = 5, refused = 6;
 
-/// What becomes of a process that asks for access.
-std::string fate(Monitor<Ruins>& monitor, bool die) {
-  const int code = cookbook::exit_code_of(cookbook::start_child([&] {
+/// What becomes of a process that wants to make a transfer.
+template <typename Data>
+std::string fate(Monitor<Data>& monitor, int amount, bool die_half_way, std::chrono::milliseconds limit) {
+  const int repairs = monitor.unlocked().repairs;
+  const pid_t child = cookbook::start_child([&] {
     try {
-      const Monitor<Ruins>::Access ruins(monitor);
-      if (die) raise(SIGKILL);
-      return admitted;
+      transfer(monitor, amount, die_half_way);
+      return 0;
     } catch (const CannotRepair&) {
       return cannot_repair;
     } catch (const std::runtime_error&) {
       return refused;
     }
-  }));
-  switch (code) {
-    case -SIGKILL:
-      return "killed";
-    case admitted:
-      return "admitted";
-    case cannot_repair:
-      return "cannot repair";
-    case refused:
-      return "refused";
-    default:
-      return fmt::format("exit code {}", code);
+  });
+  const auto code = cookbook::exit_code_of(child, limit);
+  if (!code) {
+    check(kill(child, SIGKILL), "kill");
+    cookbook::exit_code_of(child);
+    return "waits";
   }
+  if (*code == 0) return monitor.unlocked().repairs > repairs ? "repairs" : "locks";
+  if (*code == cannot_repair) return "cannot repair";
+  if (*code == refused) return "refused";
+  return *code == -SIGKILL ? "killed" : fmt::format("exit code {}", *code);
+}
+
+struct Column {
+  std::vector<std::string> fates;  // of A, B and C
+  std::vector<std::string> after;  // the accounts after each of them
+  int first, second;               // at the end
+};
+
+/// A is killed half-way through a transfer of `amount`, then B and C want to transfer 1 each.
+template <typename Data>
+Column run_three(int robustness, int amount, std::chrono::milliseconds limit) {
+  const Shared<Monitor<Data>> monitor(robustness);
+  const Data& accounts = monitor->unlocked();  // looked at when no process runs that could change them
+  Column column{};
+  for (const bool is_a : {true, false, false}) {
+    column.fates.push_back(fate(*monitor, is_a ? amount : 1, is_a, limit));
+    column.after.push_back(fmt::format("{:2} + {:2}", accounts.first, accounts.second));
+  }
+  column.first = accounts.first, column.second = accounts.second;
+  return column;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int processes = 4;
+  int amount = 10;
   cookbook::Options options("Survive the death of a process that holds a lock");
-  options.add("processes", processes, "processes that use the lock after the death of its owner", 1, 50);
+  options.add("amount", amount, "how much A transfers, which is killed half-way", 1, 60);
   options.parse(argc, argv);
 
-  cookbook::println("the accounts                    first  second  together");
-  const Shared<Monitor<Accounts>> accounts;
-  Monitor<Accounts>::Access(*accounts)->print("at first");
-  const int killed = cookbook::exit_code_of(cookbook::start_child([&] { transfer(*accounts, 10, true); }));
-  cookbook::println("a process is killed half-way through a transfer of 10");
-  std::vector<pid_t> others;
-  for (int i = 0; i < processes; ++i) others.push_back(cookbook::start_child([&] { transfer(*accounts, 1, false); }));
-  const auto succeeded =
-      std::count_if(others.begin(), others.end(), [](pid_t child) { return cookbook::exit_code_of(child) == 0; });
-  const Monitor<Accounts>::Access result(*accounts);
-  result->print(fmt::format("after {} transfers of 1", succeeded));
+  using namespace std::chrono_literals;
+  const Column columns[] = {run_three<Accounts>(PTHREAD_MUTEX_STALLED, amount, 200ms),
+                            run_three<Accounts>(PTHREAD_MUTEX_ROBUST, amount, 10s),
+                            run_three<Ruins>(PTHREAD_MUTEX_ROBUST, amount, 10s)};
+  cookbook::println("process          ordinary mutex         robust mutex           robust, repair() throws");
+  const char* const processes[] = {"A dies half-way", "B comes next", "C comes last"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::string line = fmt::format("{:<15}", processes[i]);
+    for (const Column& column : columns) line += fmt::format("  {:<14}{}", column.fates[i], column.after[i]);
+    cookbook::println("{}", line);
+  }
 
   cookbook::Checks checks;
-  checks.equal("exit code of the process that is killed", killed, -SIGKILL);
-  checks.equal("processes that then transfer 1", succeeded, processes);
-  checks.equal("repairs", result->repairs, 1);
-  checks.equal("both accounts", std::vector{result->first, result->second}, {60 - processes, 40 + processes});
-
-  const Shared<Monitor<Ruins>> ruins;
-  std::vector<std::string> fates = {fate(*ruins, true), fate(*ruins, false), fate(*ruins, false)};
-  checks.equal("three processes at data that cannot be repaired", fates, {"killed", "cannot repair", "refused"});
+  checks.equal("what becomes of C", std::vector{columns[0].fates[2], columns[1].fates[2], columns[2].fates[2]},
+               {"waits", "locks", "refused"});
+  checks.equal("the accounts after a repair and two transfers", std::vector{columns[1].first, columns[1].second},
+               {68 - amount, 32 + amount});
   return checks.exit_code();
 }
