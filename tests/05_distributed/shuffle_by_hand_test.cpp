@@ -143,7 +143,7 @@ TEST(shuffle_by_hand_exchange_of_too_much, is_refused_though_each_size_is_an_int
   } catch (const std::length_error& too_long) {
     error = too_long.what();
   }
-  EXPECT_EQ(error, "a rank cannot exchange more than 2 GiB");
+  EXPECT_EQ(error, "a rank cannot exchange 2 GiB or more");
 }
 
 TEST(shuffle_by_hand_word_table, stores_words_of_up_to_15_letters_in_itself) {

@@ -38,7 +38,7 @@ inline void add_unpacked(Counts& counts, const std::string& message) {
 
 /// Throws std::length_error for a size that is too large for MPI, whose sizes and places are ints.
 inline int size_for_mpi(std::size_t bytes) {
-  if (bytes > std::numeric_limits<int>::max()) throw std::length_error("a rank cannot exchange more than 2 GiB");
+  if (bytes > std::numeric_limits<int>::max()) throw std::length_error("a rank cannot exchange 2 GiB or more");
   return static_cast<int>(bytes);
 }
 

@@ -1,8 +1,9 @@
 // Pitfall: a hash that differs from process to process
 //
-// Python puts a secret number, a salt, into the hash of every text, and Abseil for C++ has one, too; it differs from
-// process to process. (This protects against an attacker who sends many texts with the same hash.) If such a hash says
-// who owns a word, two ranks may compute different owners, and each of these has a part of the word's count.
+// Python puts a secret number, a salt, into the hash of every text, unless told otherwise; it differs from process to
+// process. So may Abseil's hash for C++. (This protects against an attacker who sends many texts with the same hash.)
+// If such a hash says who owns a word, two ranks may compute different owners, and each of these has a part of the
+// word's count.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/05_distributed/shuffle_by_hand/shuffle_by_hand_salted.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand_salted
 // Run:     mpirun -n 4 shuffle_by_hand_salted

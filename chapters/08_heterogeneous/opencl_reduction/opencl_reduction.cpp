@@ -1,10 +1,10 @@
 // Reduction in OpenCL
 //
 // An operation on two values, such as a + b, becomes one that combines any number of them. There are two kernels for
-// it, since no single one is fast on every device. In one, which suits GPUs, neighbouring work-items load neighbouring
-// values, and the work-items of a group combine theirs as a tree in local memory. In the other, which suits processors,
-// each work-item goes through a piece of the memory of its own. The program prints how fast both are on this device:
-// one of them is far behind.
+// it, since neither is fast on GPUs and processors alike. In one, which suits GPUs, neighbouring work-items load
+// neighbouring values, and the work-items of a group combine theirs as a tree in local memory. In the other, which
+// suits processors, each work-item goes through a piece of the memory of its own. The program prints how fast both are
+// on this device: one of them is far behind.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_reduction/opencl_reduction.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_reduction
 // Run:     opencl_reduction [--count N] [--items N] [--device N]
