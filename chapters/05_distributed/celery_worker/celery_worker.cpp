@@ -1,7 +1,7 @@
 // Celery worker
 //
 // Celery is Python's best-known task queue. Its clients and workers speak a documented protocol: JSON in the messages
-// of a broker. So a worker can be a C++ program. Here a client in Python posts six tasks, and this program executes
+// of a broker. So a worker can be a C++ program. Here a client in Python posts six tasks, and this program takes
 // them. It shows the message of the first one as it waits at the broker, and what the client gets for each: results,
 // exceptions, refusals. With --broker it takes the tasks of another broker.
 //

@@ -2,9 +2,9 @@
 //
 // Tasks per second: the same client posts the same tasks to this worker, to celery_monitor's, to Python's (if
 // python3-celery is installed), and to a bare loop that looks at no task, sends the same answer for each, and
-// acknowledges as this worker does. All of them run all the time, each with a queue of its own, but are stopped while
-// the tasks are posted: what is measured is the time from then until the client has the last result. A second table has
-// the time that the client waits for one task.
+// acknowledges as this worker does. All of them run all the time, each with a queue of its own, but one is stopped
+// while its tasks are posted: what is measured is the time from then until the client has the last result. A second
+// table has the time that the client waits for one task.
 //
 // Compile: g++ -std=c++20 -O3 -march=native -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_worker/celery_worker_bench.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_worker_bench
 // Run:     celery_worker_bench [--tasks N] [--python N] [--prefetch N] [--rounds N]

@@ -1,7 +1,7 @@
 // Pitfall: a whole number that is rounded
 //
 // Integers of Python have no upper limit, and JSON has none either. Boost.JSON reads an integer that does not fit into
-// 64 bits as a floating-point number, and to_number<double>() rounds every integer that needs more than 53 bits. A
+// 64 bits as a floating-point number, rounded, and to_number<double>() rounds those that need more than 53 bits. A
 // worker that does not look at the type sends a wrong result, without an error. The recipe's worker refuses such a
 // message.
 //

@@ -75,7 +75,7 @@ inline void work(const std::string& url, const Registry& registry, const std::st
       last = message->tag;
     }
     if (last == 0) continue;
-    broker.confirm();                                              // the results are safe with the broker,
+    broker.confirm();                                              // the broker has the results,
     broker.acknowledge(last, amqp::Acknowledged::up_to_this_one);  // so it may forget these tasks, all at once
   }
 }

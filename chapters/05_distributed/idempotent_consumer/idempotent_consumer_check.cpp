@@ -1,7 +1,7 @@
 // Pitfall: check, and then act
 //
-// Two consumers have the same message. Each asks whether the key is there, finds that it is not, adds the deposit, and
-// stores the key. Effect and key are even in one transaction, but the question is not. Both connections are in this
+// Two consumers have the same message. Each asks whether the key is there, finds that it is not, stores the key, and
+// adds the deposit. Effect and key are even in one transaction, but the question is not. Both connections are in this
 // program, which lets them take turns.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/idempotent_consumer/idempotent_consumer_check.cpp common/cookbook/*.cpp -lsqlite3 -lfmt -pthread -o idempotent_consumer_check

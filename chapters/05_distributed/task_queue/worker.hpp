@@ -64,7 +64,7 @@ inline void work(
   std::signal(SIGTERM, [](int) { stop_wanted = 1; });
   amqp::Connection connection(url);
   declare_queues(connection);
-  connection.prefetch(1);  // the broker sends the next task when this one has been acknowledged, not before
+  connection.prefetch(1);  // manual: the broker sends the next task when this one has been acknowledged
   connection.consume(tasks_queue, acknowledgement);
   const bool late = acknowledgement == amqp::Acknowledgement::manual;  // else the broker has forgotten it already
   while (!stop_wanted) {
