@@ -22,7 +22,8 @@ namespace cookbook {
 void end_with_parent(pid_t parent, int signal = SIGKILL);
 
 /// Starts a child process by fork. The child calls `work` and ends with the exit code that `work` returns, or with 0 if
-/// it returns nothing; an exception ends it with exit code 3 and one line. Returns the child's process id.
+/// it returns nothing; an exception ends it (after Options::parse() with exit code 3 and one line). Returns the child's
+/// process id.
 ///
 /// The kernel sends the child `death_signal` if the thread that called this function ends first. So the child does not
 /// outlive this program, in whatever way the program ends. With 0 it may outlive it.

@@ -26,7 +26,7 @@ inline void end_with_parent(pid_t parent) {
   if (getppid() != parent) raise(SIGTERM);  // the parent had ended before the request, which came too late
 }
 
-/// Starts a child that calls `work`, and that ends with this process at the latest. Returns its process id.
+/// Starts a child that calls `work`, and gets SIGTERM when the thread that has called this ends. Returns its id.
 template <typename Work>
 pid_t start_daemon(Work work) {
   const pid_t parent = getpid();

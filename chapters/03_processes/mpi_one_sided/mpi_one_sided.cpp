@@ -2,8 +2,8 @@
 //
 // Four ranks share out tasks that take longer and longer: first in blocks, then by a counter in the memory of rank 0,
 // from which a rank that is free takes the next one. Rank 0 makes no calls to serve the others, since it works on
-// tasks, too: they read and change its memory by themselves. In the end each rank writes into that memory what it has
-// done.
+// tasks, too: on one machine they read and change its memory by themselves. In the end each rank writes into that
+// memory what it has done.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
 // Run:     mpirun -n 4 mpi_one_sided [--tasks N]
@@ -44,7 +44,7 @@ int report_of(int rank) { return 4 + report_size * rank; }
 Done work_by_counter(int tasks, MPI_Win window) {
   Done done{std::vector<int>(tasks)};
   const cookbook::Stopwatch watch;
-  MPI_CHECK(MPI_Win_lock_all(0, window));  // an epoch for this rank alone
+  MPI_CHECK(MPI_Win_lock_all(0, window));  // begins an epoch; no other rank has to call it now
   while (true) {
     const int one = 1;
     int task = 0;
