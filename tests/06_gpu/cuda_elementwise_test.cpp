@@ -114,6 +114,14 @@ TEST(cuda_elementwise_elementwise, computes_the_index_in_64_bits) {
   EXPECT_EQ(test_support::count(ptx, "mad.lo.s32"), 0) << ptx;
 }
 
+TEST(cuda_elementwise_elementwise, computes_in_double_precision_where_a_constant_is_no_float) {
+  const auto ptx = [](const char* product) {
+    return ptx_of(Elementwise<const float*, float*>::text({"x", "c"}, product));
+  };
+  EXPECT_THAT(ptx("c[i] = 0.1 * x[i]"), HasSubstr("mul.f64"));
+  EXPECT_THAT(ptx("c[i] = 0.1F * x[i]"), testing::Not(HasSubstr("f64")));
+}
+
 TEST(cuda_elementwise_elementwise, counts_the_lines_of_an_operation_of_several) {
   EXPECT_THAT(messages_about("float t = a * x[i];\nc[i] = t + z"), HasSubstr("operation(2): error: identifier \"z\""));
   EXPECT_EQ(messages_about("float t = a * x[i];\nc[i] = t"), "accepted");

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
@@ -84,6 +85,16 @@ TEST(cuda_runtime_compilation, a_text_has_paid_when_the_launches_have_saved_the_
     const double saved = std::stod(launch[0]) - std::stod(launch[row]);
     EXPECT_NEAR(std::stod(paid[row - 1]) * saved, std::stod(compiling[row]), 0.1 * std::stod(compiling[row]) + saved);
   }
+}
+
+TEST(cuda_runtime_compilation, compiling_takes_time_and_powers_that_no_kernel_has_written_are_wrong) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  const auto result = cuda_test::run_without_device("cuda_runtime_compilation", {"--count", "1000"}).result;
+  EXPECT_EQ(result.exit_code, 1) << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  wrong powers among 4000 compared: 4000, expected 0")) << result.text();
+  const auto compiling = result.captures(" ([0-9.]+) ms +[0-9.]+ ms +[0-9a-z -]+$");
+  ASSERT_EQ(compiling.size(), 4U) << result.text();
+  for (const std::string& milliseconds : compiling) EXPECT_GT(std::stod(milliseconds), 0) << result.text();
 }
 
 TEST(cuda_runtime_compilation_timing, constants_in_the_text_make_it_faster_above_all_the_modulus) {

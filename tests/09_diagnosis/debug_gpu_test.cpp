@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -52,6 +53,17 @@ TEST(debug_gpu, without_a_device_it_is_skipped_with_a_reason) {
     EXPECT_TRUE(result.out.empty()) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();
     EXPECT_THAT(result.err[0], testing::HasSubstr("skipped, no CUDA device: "));
+  }
+}
+
+TEST(debug_gpu, every_number_that_no_kernel_has_written_is_wrong) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  // No kernel runs. The memory holds sevens, which are neither a square nor a sum here.
+  const std::pair<std::string, std::string> faults[] = {{"store", "1000"}, {"race", "256"}, {"barrier", "256"}};
+  for (const auto& [fault, wrong] : faults) {
+    const auto result =
+        cuda_test::run_without_device("debug_gpu", {"--fault", fault}, {{"COOKBOOK_CUDA_POISON", "7"}}).result;
+    EXPECT_THAT(result.out, testing::ElementsAre("wrong numbers: " + wrong)) << result.text();
   }
 }
 

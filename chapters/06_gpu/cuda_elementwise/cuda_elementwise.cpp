@@ -1,9 +1,9 @@
 // A kernel from an expression
 //
 // The program has no kernel. It has expressions, such as c[i] = a * x[i] + b * y[i], and the types of a, x, b, y and c.
-// From these it writes the text of a kernel, and compiles it while it runs: elementwise.hpp. It computes 2x + 5y by
-// three such kernels with one operation each, as a library of operations on whole arrays would, and by one kernel of
-// the whole expression, and prints how long both take. Then it shows what the compiler says about mistakes.
+// From these it writes the text of a kernel, and compiles it while it runs: elementwise.hpp. It shows what the compiler
+// says about mistakes. Then it computes 2x + 5y by three such kernels with one operation each, as a library of
+// operations on whole arrays would, and by one kernel of the whole expression, and prints how long both take.
 //
 // Compile: nvcc -std=c++20 -O3 -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_elementwise/cuda_elementwise.cpp common/cookbook/*.cpp -lnvrtc -lfmt -o cuda_elementwise
 // Run:     cuda_elementwise [--count N]

@@ -36,8 +36,7 @@ void power(const unsigned* x, unsigned* result, unsigned count, unsigned exponen
 }
 )";
 
-/// The text with values for its two names, which may be numbers or the names of the parameters. What the compiler says
-/// about a mistake counts lines from the kernel's first.
+/// The text with values for its two names, which may be numbers or the names of the parameters.
 std::string text_with(const std::string& exponent, const std::string& modulus) {
   return "#define EXPONENT " + exponent + "\n#define MODULUS " + modulus + "\n" + power_text;
 }

@@ -1,7 +1,7 @@
 // Pitfall: a kernel that was never started
 //
 // This check launches a kernel, waits for the device, and says that all is well if the wait returns no error. But a
-// block has at most 1024 threads, and the launch asks for 2048. It is refused, so there is nothing to wait for. Only
+// block has at most 1024 threads, and the launch asks for 2048. It is refused, so there is nothing to wait for.
 // cudaGetLastError() after the launch tells; and the result, if somebody looks at it, is what it was before.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_self_check/cuda_self_check_not_started.cu common/cookbook/*.cpp -lfmt -o cuda_self_check_not_started

@@ -3,7 +3,7 @@
 // Every thread of a kernel runs the same code; only its coordinates tell which element it should work on. Here are the
 // usual ways from coordinates to elements: a row, a picture and a box with one thread per element, and a loop by which
 // any number of threads handles any number of elements. Each thread leaves its numbers at its element, and the program
-// prints them; every visit is counted, so a wrong index shows as an element with no visit or with two.
+// prints them; every visit is counted, so an element that is left out or taken twice shows.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_thread_index/cuda_thread_index.cu common/cookbook/*.cpp -lfmt -o cuda_thread_index
 // Run:     cuda_thread_index [--width N] [--height N] [--depth N]
