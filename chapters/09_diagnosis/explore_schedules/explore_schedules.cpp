@@ -1,7 +1,7 @@
 // Explore schedules
 //
-// Runs a queue of three threads in every order that their steps can have, once with notify_one and once with notify_all,
-// and prints how many orders there are and in how many of them the queue gets stuck. Such an order is called a
+// Runs a queue of three threads in every order that their steps can have, once with notify_one and once with
+// notify_all, and prints how many orders there are and in how many of them the queue fails. Such an order is called a
 // schedule. Then it shows what the threads do in one that fails. With the options it replays a schedule of this or
 // another small program, a letter per step.
 //
