@@ -54,7 +54,7 @@ Row row_of(const test_support::Result& result, const std::string& function) {
   return {};
 }
 
-/// The four times of the last line.
+/// The four times of the first line.
 std::vector<double> sums_of(const test_support::Result& result) {
   std::vector<double> sums;
   const std::regex number(R"(([\d.]+) ms)");
@@ -80,6 +80,7 @@ TEST(find_contention, the_report_names_the_line_that_takes_the_lock_of_the_price
   ASSERT_EQ(heading.size(), 1U) << result.text();
   const auto at = std::find(result.out.begin(), result.out.end(), lines[0]);
   EXPECT_EQ(*std::prev(at), heading[0]);
+  EXPECT_THAT(*std::prev(at, 2), testing::HasSubstr(" threads lived ")) << "the sums come before what they consist of";
   EXPECT_TRUE(std::regex_search(lines[0], std::regex(R"( % +200 +1 )"))) << lines[0];
 }
 
@@ -155,7 +156,7 @@ TEST(find_contention, no_run_may_sell_for_another_sum) {
   std::filesystem::copy_file(test_support::bin() + "/" + library, copy.folder.path / library);
   std::ofstream(copy.folder.path / "find_contention_shop") << R"sh(#!/bin/sh
 [ "$2 threads, $4 locks" = "$WRONG" ] && echo 'sold for 98 in 1 ms' || echo 'sold for 99 in 1 ms'
-printf '%s\n' headings "7 ms 87 % 200 $4  price (shop.cpp:1)" sums
+printf '%s\n' sums headings "7 ms 87 % 200 $4  price (shop.cpp:1)"
 )sh";
   for (const std::string wrong : {"", "1 threads, 1 locks", "8 threads, 1 locks", "8 threads, 64 locks"}) {
     const auto result = run(copy.folder.path / "find_contention", {}, {.environment = {{"WRONG", wrong}}});

@@ -2,8 +2,9 @@
 //
 // One rank, the root, has a value; after a broadcast every rank has it. MPI_Bcast does this in one call, which all
 // ranks make together. What can such a call do inside? Two forms that are made of messages show it: in one the root
-// sends to one rank after another, in the other one every rank that has the value sends it on. After each round the
-// program shows which ranks have the value: a place in the picture is a rank, `#` has the value, and `.` has not.
+// sends to one rank after another, in the other one every rank that has the value sends it on. For each round the
+// program shows which ranks have the value by then, as long as the form has rounds: a place in the picture is a rank,
+// `#` has the value, and `.` has not.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
 // Run:     mpirun -n 10 mpi_broadcast [--root N]
@@ -63,8 +64,12 @@ int main(int argc, char** argv) {
     const int width = std::max(ranks, 10) + 3;  // of the column in the middle
     cookbook::println("after round   {:<{}}binomial tree", "one by one", width);
     for (int round = 0; round <= std::max(last, last_by_tree); ++round) {
-      cookbook::println("{:<14}{:<{}}{}", round, who_has_it(rounds_one_by_one, round), width,
-                        who_has_it(rounds_by_tree, round));
+      const std::string one_by_one_now = who_has_it(rounds_one_by_one, round);
+      if (round > last_by_tree) {
+        cookbook::println("{:<14}{}", round, one_by_one_now);  // the tree needs no such round
+      } else {
+        cookbook::println("{:<14}{:<{}}{}", round, one_by_one_now, width, who_has_it(rounds_by_tree, round));
+      }
     }
     int doublings = 0;  // that it takes from one rank to all
     while (1 << doublings < ranks) ++doublings;

@@ -199,8 +199,13 @@ std::string text_of(const Profile& profile) {
   }
   std::sort(order.rbegin(), order.rend());
   if (order.size() > 5) order.resize(5);
-  std::string text = "    waited  of time   calls  locks  at this line\n";
   std::array<char, 512> buffer{};
+  std::snprintf(buffer.data(), buffer.size(),
+                "%d threads lived %.0f ms in all: on a processor %.0f ms, waiting for locks %.0f ms, else %.0f ms\n",
+                profile.threads, 1e-6 * profile.lived, 1e-6 * profile.on_processor, 1e-6 * waited,
+                1e-6 * (profile.lived - profile.on_processor - waited));
+  std::string text = buffer.data();
+  text += "    waited  of time   calls  locks  at this line\n";
   for (const auto& [nanoseconds, calls, address] : order) {
     const Line& line = profile.lines.at(address);
     std::snprintf(buffer.data(), buffer.size(), "%7.0f ms %6.0f %% %7ld %6zu  %s", 1e-6 * nanoseconds,
@@ -214,11 +219,7 @@ std::string text_of(const Profile& profile) {
     if (taker != nullptr && taker != address) text += ", taken at " + name_of(taker);
     text += '\n';
   }
-  std::snprintf(buffer.data(), buffer.size(),
-                "%d threads lived %.0f ms in all: on a processor %.0f ms, waiting for locks %.0f ms, else %.0f ms\n",
-                profile.threads, 1e-6 * profile.lived, 1e-6 * profile.on_processor, 1e-6 * waited,
-                1e-6 * (profile.lived - profile.on_processor - waited));
-  return text + buffer.data();
+  return text;
 }
 
 }  // namespace
