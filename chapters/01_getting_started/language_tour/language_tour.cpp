@@ -1,8 +1,8 @@
 // A tour of the language
 //
-// Ten small steps for those who come from Python: each is a line of Python, a line of C++ that looks like it, and what
-// the two give. In the first six the C++ means something else; in the last four both give the same. What Python gives
-// is written into this program; what C++ gives comes from a short function per step.
+// Ten small steps for those who come from Python: each is some Python, C++ that is close to it, and what the two give.
+// In the first six the C++ means something else; in the last four both give the same. What Python gives is written into
+// this program; what C++ gives comes from a short function per step.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/language_tour/language_tour.cpp common/cookbook/*.cpp -lfmt -o language_tour
 // Run:     language_tour [--differing]
@@ -34,7 +34,7 @@ std::string strings() {
   return word.substr(1, 3);
 }
 
-/// The number that `text` is; empty if it is not a whole number, or too large for an int.
+/// The number that `text` is; empty if it is not a whole number, or does not fit into an int.
 std::optional<int> whole_number(const std::string& text) {
   const char* const text_end = text.data() + text.size();
   int number = 0;
@@ -68,7 +68,7 @@ std::string functions() {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
 
-// 6. for: each word is a reference to the element, not a name for its value.
+// 6. for: each word is a reference to an element, so += changes the element.
 std::string for_loop() {
   std::vector<std::string> words = {"cat", "window"};
   for (std::string& word : words) word += "s";

@@ -2,7 +2,7 @@
 //
 // The producer notifies before the consumer waits. A condition variable remembers nothing: the notification wakes those
 // who wait at that moment, and here nobody does. The consumer has no condition to test, so it then waits for ever. A
-// latch forces that order; without it the program would hang only now and then.
+// latch forces that order; without it the program would hang in some runs only.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/condition_variable/condition_variable_lost.cpp -pthread -o condition_variable_lost
 // Run:     condition_variable_lost, then Ctrl-C

@@ -2,7 +2,7 @@
 //
 // Thread A holds lock 1 and waits for lock 2, thread B holds 2 and waits for 1. A latch makes sure that both hold their
 // first lock before either asks for its second, so this program hangs in every run; without the latch it would hang
-// only now and then. While it hangs it uses no processor time.
+// in a few runs only. While it hangs it uses no processor time.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/deadlock/deadlock_opposite_orders.cpp -pthread -o deadlock_opposite_orders
 // Run:     deadlock_opposite_orders, then Ctrl-C

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     for (Number& number : in) number = static_cast<Number>(random());
     Number sum = 0;
 
-    // One table per job. A form is called so often that about 2^18 numbers are handled: a call on few numbers alone
+    // One table per job. A form is called so often that at least 2^18 numbers are handled: a call on few numbers alone
     // would be too short to be measured. The sort begins each call with a copy of the numbers, which counts as its
     // work.
     const std::size_t calls = std::max<std::size_t>(1, (std::size_t{1} << 18) / size);
