@@ -161,6 +161,8 @@ def structure_faults(page, folder):
         yield "'the source' stands for the book: name it, or move the sentence to THE_BOOK.md"
     if "```console" not in page:
         yield "no transcript"
+    if re.search(r"^\|(?: *:?-+:? *\|)+\n(?!\|)", page, re.M):
+        yield "a table has no rows: nothing may stand between the line below its heading and the first of them"
     prose = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page, flags=re.M | re.S)
     for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose):
         if not (folder / target).exists():
