@@ -14,7 +14,7 @@
 
 int main() {
   const Model& iaas = models[1];
-  const Model& paas = models[2];
+  const Model& paas = models[3];
   int forgotten = 0;
   for (std::size_t i = 0; i < layer_names.size(); ++i) {
     const Layer layer = Layer(i);

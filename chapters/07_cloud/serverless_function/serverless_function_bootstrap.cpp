@@ -15,7 +15,16 @@ namespace {
 
 namespace json = boost::json;
 
-/// Logs three values of the event and returns the first one.
+/// Works as long as the event says, and counts its calls in memory.
+json::value count_handler(const json::object& event) {
+  static int calls = 0;
+  const int milliseconds = event.at("milliseconds").to_number<int>();
+  if (milliseconds < 0) throw std::invalid_argument("a negative time");
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  return ++calls;
+}
+
+/// For the sample event of AWS: logs its three values and returns the first one.
 json::value lambda_handler(const json::object& event) {
   for (const char* key : {"key1", "key2", "key3"}) {
     const json::value* value = event.if_contains(key);
@@ -23,13 +32,6 @@ json::value lambda_handler(const json::object& event) {
     log_line(std::string(key) + " = " + serialize(*value));
   }
   return event.at("key1");
-}
-
-/// Counts its calls in memory, and takes as long as the event says.
-json::value count_handler(const json::object& event) {
-  static int calls = 0;
-  std::this_thread::sleep_for(std::chrono::milliseconds(event.at("milliseconds").to_number<int>()));
-  return ++calls;
 }
 
 /// Returns a text that is so many bytes long as JSON, its quotes included: for the tests.
