@@ -22,6 +22,7 @@ void the_flag() {
   event.set();
   event.wait();
   event.wait();  // it stays set
+  expect(event.waiting() == 0, "waiting() counts a thread that wait() let go on at once, since the flag is set.");
   expect(event.wait_for(1ms), "wait_for() does not see that the flag is set.");
   event.clear();
   expect(!event.wait_for(1ms), "After clear() the flag is still set.");
@@ -54,6 +55,36 @@ void all_that_wait_are_released() {
   }
 }
 
+/// The threads that wait run late, and another thread than the one in set() calls clear() before.
+void cleared_by_another_thread() {
+  Event event;
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> released = 0;
+    std::atomic<bool> set_returned = false;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        event.wait();
+        ++released;
+      });
+    }
+    expect(within_two_seconds([&] { return event.waiting() == 3; }), "waiting() does not say how many threads wait.");
+    threads.emplace_back([&] {
+      event.set();
+      set_returned = true;
+    });
+    const auto end = std::chrono::steady_clock::now() + 2s;
+    while ((released < 3 || !set_returned) && std::chrono::steady_clock::now() < end) {
+      event.clear();
+      std::this_thread::yield();
+    }
+    expect(released == 3,
+           "A thread that waited when set() was called goes on waiting, since another thread called clear().");
+    expect(set_returned, "set() does not return, since another thread called clear().");
+    event.clear();
+  }
+}
+
 void wait_for_as_well() {
   Event event;
   std::atomic<bool> released = false;
@@ -69,6 +100,7 @@ void wait_for_as_well() {
 int main() {
   the_flag();
   all_that_wait_are_released();
+  cleared_by_another_thread();
   wait_for_as_well();
   std::puts("the event releases all that wait for it");
 }
