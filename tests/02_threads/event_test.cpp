@@ -118,8 +118,8 @@ TEST(event, pulses_that_come_while_the_receiver_is_busy_are_lost) {
 }
 
 TEST(event, a_receiver_that_waits_gets_every_pulse_and_no_other) {
-  // On a machine that is very busy it may not wait again when the next pulse comes, be told of the end before it has
-  // counted the last one, or go round many times before a sender without a processor calls clear().
+  // On a machine that is very busy it may not wait again when the next pulse comes, or go round many times before a
+  // sender without a processor calls clear().
   for (const std::string signals : {"1", "3"}) {
     long percent = 0;
     for (int attempt = 0; attempt < 10 && percent != 100; ++attempt) {

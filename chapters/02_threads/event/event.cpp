@@ -45,6 +45,7 @@ long by_pulses(int signals, milliseconds pause, milliseconds busy, bool& stays_s
     event.clear();
   }
   stays_set = event.wait_for(milliseconds(0));
+  std::this_thread::sleep_for(pause + busy);  // so that the receiver can count the last pulse before the end
   finished = true;
   event.set();
   receiver.join();
