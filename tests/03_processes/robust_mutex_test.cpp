@@ -31,11 +31,11 @@ TEST(robust_mutex, an_ordinary_mutex_stays_locked_and_a_robust_one_goes_to_the_n
       return " +" + std::to_string(first) + " \\+ +" + std::to_string(second);
     };
     const std::string half_way = accounts(70 - amount, 30);
-    for (const std::string& row : {"A dies half-way +killed" + half_way + " +killed" + half_way + " +killed" + half_way,
-                                   "B comes next +waits" + half_way + " +repairs" +
-                                       accounts(69 - amount, 31 + amount) + " +cannot repair" + half_way,
-                                   "C comes last +waits" + half_way + " +locks" + accounts(68 - amount, 32 + amount) +
-                                       " +refused" + half_way}) {
+    for (const std::string& row :
+         {"A dies half-way +killed" + half_way + " +killed" + half_way + " +killed" + half_way,
+          "B comes next +waits" + half_way + " +repairs" + accounts(69 - amount, 31 + amount) + " +cannot repair" +
+              half_way,
+          "C comes last +waits" + half_way + " +locks" + accounts(68 - amount, 32 + amount) + " +refused" + half_way}) {
       EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
     }
     EXPECT_TRUE(result.has_line("ok    what becomes of C: [\"waits\", \"locks\", \"refused\"]")) << result.text();
