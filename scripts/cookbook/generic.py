@@ -22,7 +22,8 @@ from cookbook.recipe import ANSWERS_SHARE, LINES_SHARE, PROGRAMS, find, head_fie
 
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 COMPILERS = ("g++", "mpicxx", "nvcc")
-SLOWER_WITH_A_SANITIZER = 4  # the limits of time are so much longer then; the same number is in tests/support/run.hpp
+# process.LIMIT is so many times as long then; the same number is in tests/support/run.hpp, for RunOptions.
+SLOWER_WITH_A_SANITIZER = 4
 
 # When one rank has failed, mpirun would give the others a second to end by themselves: a second for each wrong option.
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
