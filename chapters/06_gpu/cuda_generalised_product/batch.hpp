@@ -7,18 +7,28 @@
 
 #include "layout.hpp"
 
-/// A matrix in memory, row by row. `step` is the distance of one element from the next; 1 if nothing lies between.
+/// A matrix in memory, row by row.
 template <typename T>
 struct Matrix {
   T* data;
-  std::size_t rows, columns, step = 1;
+  std::size_t rows, columns;
+  __host__ __device__ T& operator()(std::size_t row, std::size_t column) const { return data[row * columns + column]; }
+};
+
+/// A matrix between whose elements those of others lie: `step` is the distance of one element from the next.
+template <typename T>
+struct InterleavedMatrix {
+  T* data;
+  std::size_t rows, columns, step;
   __host__ __device__ T& operator()(std::size_t row, std::size_t column) const {
     return data[(row * columns + column) * step];
   }
 };
 
-/// c = a b for one pair of matrices; whatever c held before does not matter.
-__host__ __device__ inline void multiply(Matrix<const long long> a, Matrix<const long long> b, Matrix<long long> c) {
+/// c = a b for one pair of matrices of either kind; whatever c held before does not matter.
+template <typename Left = Matrix<const long long>, typename Right = Matrix<const long long>,
+          typename Result = Matrix<long long>>
+__host__ __device__ void multiply(Left a, Right b, Result c) {
   for (std::size_t i = 0; i < a.rows; ++i) {
     for (std::size_t j = 0; j < b.columns; ++j) {
       long long sum = 0;
@@ -35,7 +45,17 @@ struct Batch {
   Matrix<T> base;  ///< the first of them
   std::size_t count, stride;
   __host__ __device__ Matrix<T> operator[](std::size_t i) const {
-    return {base.data + i * stride, base.rows, base.columns, base.step};
+    return {base.data + i * stride, base.rows, base.columns};
+  }
+};
+
+/// The same, if element 0 of all matrices comes first, then element 1 of all, and so on.
+template <typename T>
+struct InterleavedBatch {
+  Matrix<T> base;  ///< the place and the size of the first
+  std::size_t count;
+  __host__ __device__ InterleavedMatrix<T> operator[](std::size_t i) const {
+    return {base.data + i, base.rows, base.columns, count};
   }
 };
 
@@ -46,12 +66,10 @@ Batch<T> batch(T* data, const Shape& shape) {
   return {{data, rows, columns}, shape.size() > 2 ? shape[0] : 1, shape.size() > 2 ? rows * columns : 0};
 }
 
-/// The same batch if its matrices are interleaved: first element 0 of each, then element 1 of each, and so on.
+/// The batch of as many matrices of this size, interleaved, that begins at the same place.
 template <typename T>
-Batch<T> interleaved(Batch<T> batch) {
-  batch.base.step = batch.count;
-  batch.stride = 1;
-  return batch;
+InterleavedBatch<T> interleaved(Batch<T> batch) {
+  return {batch.base, batch.count};
 }
 
 /// The values of a table of `rows` rows, column by column. So the values of that many matrices, one after the other,

@@ -4,8 +4,9 @@
 #include "batch.hpp"
 #include "cookbook/cuda.hpp"
 
-/// One thread per pair runs the function that the host runs in a loop, wherever the batches have their elements.
-__global__ void multiply_pairs(Batch<const long long> a, Batch<const long long> b, Batch<long long> c) {
+/// One thread per pair runs the function that the host runs in a loop. The batches are of either kind.
+template <typename Lefts, typename Rights, typename Results>
+__global__ void multiply_pairs(Lefts a, Rights b, Results c) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < c.count) multiply(a[i], b[i], c[i]);
 }
