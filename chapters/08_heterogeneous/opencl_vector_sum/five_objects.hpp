@@ -49,7 +49,7 @@ inline Times sum_on_device(FiveObjects& five, const Buffers& device, const Vecto
   const std::size_t bytes = a.size() * sizeof(cl_int), sum_bytes = sum.size() * sizeof(cl_int);
   // Not timed: `sum` goes to the device as it is, so that the caller can see which elements the kernel left alone.
   CL_CHECK(five.queue.enqueueWriteBuffer(device.sum, CL_TRUE, 0, sum_bytes, sum.data()));
-  // CL_TRUE: the host waits until the command is done.
+  // CL_TRUE: the host waits until `a` may be changed, and in the read below until the sums are there.
   const cookbook::Stopwatch copies;
   CL_CHECK(five.queue.enqueueWriteBuffer(device.a, CL_TRUE, 0, bytes, a.data()));
   CL_CHECK(five.queue.enqueueWriteBuffer(device.b, CL_TRUE, 0, bytes, b.data()));
