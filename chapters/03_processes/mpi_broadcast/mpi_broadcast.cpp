@@ -3,7 +3,7 @@
 // One rank, the root, has a value; after a broadcast every rank has it. MPI_Bcast does this in one call, which all
 // ranks make together. What can such a call do inside? Two forms that are made of messages show it: in one the root
 // sends to one rank after another, in the other one every rank that has the value sends it on. For each round the
-// program shows which ranks have the value by then, as long as the form has rounds: a place in the picture is a rank,
+// program shows which ranks have the value by then, as long as the form has rounds: each character is a rank,
 // `#` has the value, and `.` has not.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast
