@@ -1,8 +1,9 @@
 // Pitfall: set and cleared at once
 //
 // A producer puts 100 items into a list, and announces each by an event that is a flag and nothing else: it sets the
-// flag and clears it at once. The consumer takes one item per announcement. Most announcements are lost: either the
-// consumer does not wait when one comes, or it is woken, and when it looks, the flag has been cleared again.
+// flag and clears it at once. The consumer takes one item per announcement. About half of the announcements are lost,
+// or more: nearly always because the consumer is busy when one comes, now and then because it is woken, and when it
+// looks, the flag has been cleared again.
 //
 // Compile: g++ -std=c++20 -O2 chapters/02_threads/event/event_lost.cpp -pthread -o event_lost
 // Run:     event_lost
