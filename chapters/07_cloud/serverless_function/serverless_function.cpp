@@ -2,8 +2,8 @@
 //
 // What is left of a function's memory between two events? A platform starts its program when the first event comes,
 // keeps it for the next ones, and ends it when a call takes too long. An emulator of AWS Lambda calls a function of
-// serverless_function_bootstrap.cpp that counts its calls, six times. The output shows for each event whether the
-// program had to be started, how long the call took, and what came back.
+// serverless_function_bootstrap.cpp six times; the function counts the calls that succeed. The output shows for each
+// event whether the program had to be started, how long the call took, and what came back.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/serverless_function/serverless_function.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o serverless_function
 // Run:     serverless_function [--long-ms N] [--timeout-ms N], with serverless_function_bootstrap in the same folder

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Works as long as the event says, and counts its calls in memory.
+/// Works as long as the event says, and counts, in memory, the calls that succeed.
 json::value count_handler(const json::object& event) {
   static int calls = 0;
   const int milliseconds = event.at("milliseconds").to_number<int>();
