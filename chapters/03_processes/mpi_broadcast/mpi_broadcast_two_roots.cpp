@@ -1,9 +1,9 @@
 // Pitfall: the ranks do not agree on the root
 //
 // All ranks but one broadcast from rank 0; rank 5 names itself as the root. MPI does not define what happens then. With
-// Open MPI 4.1 and these ten ranks no call fails and nothing hangs. But rank 5 keeps its own value, 105, and sends it to
-// ranks that do not expect it. The value waits there until the next broadcast, whose root is rank 5. Then it is taken
-// for the value of that one, 205.
+// Open MPI 4.1 and these ten ranks no call fails and nothing hangs. But rank 5 keeps its own value, 105, and sends it
+// to ranks that do not expect it. The value waits there until the next broadcast, whose root is rank 5. Then it is
+// taken for the value of that one, 205.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_broadcast/mpi_broadcast_two_roots.cpp common/cookbook/*.cpp -lfmt -o mpi_broadcast_two_roots
 // Run:     mpirun -n 10 mpi_broadcast_two_roots
