@@ -16,7 +16,8 @@ class PagedMemory {
     start_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start_ == MAP_FAILED) cookbook::exit_with_errno("mmap");
     data_ = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(start_) + page - 1) / page * page);
-    // A system without large pages refuses this advice. Then the memory stays as it is.
+    // A system without large pages refuses this advice, and one where they are switched off ignores it. Then the memory
+    // stays as it is.
     madvise(data_, bytes, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   }
   ~PagedMemory() { munmap(start_, mapped_); }
