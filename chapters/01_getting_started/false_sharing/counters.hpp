@@ -8,8 +8,8 @@
 
 using Counter = std::atomic<long>;
 
-/// The size of a cache line on most processors. (Where the compiler knows it, the standard library has it under the
-/// name std::hardware_destructive_interference_size.)
+/// The size of a cache line on most processors. (The compiler's std::hardware_destructive_interference_size is the size
+/// of a line, or more.)
 constexpr std::size_t cache_line = 64;
 
 /// Counters side by side, from the beginning of a line. (Of a pair of lines, since some processors load lines in
