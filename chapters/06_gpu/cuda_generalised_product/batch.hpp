@@ -25,7 +25,8 @@ struct InterleavedMatrix {
   }
 };
 
-/// c = a b for one pair of matrices of either kind; whatever c held before does not matter.
+/// c = a b for one pair of matrices of either kind; whatever c held before does not matter. The defaults are for a call
+/// with braces, such as {address, rows, columns}.
 template <typename Left = Matrix<const long long>, typename Right = Matrix<const long long>,
           typename Result = Matrix<long long>>
 __host__ __device__ void multiply(Left a, Right b, Result c) {

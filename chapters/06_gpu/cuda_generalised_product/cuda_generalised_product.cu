@@ -78,7 +78,6 @@ int main(int argc, char** argv) {
   gpu::DeviceArray<long long> products(elements(shape));
   const InputBatch in_a = batch(device_a.data(), a.shape), in_b = batch(device_b.data(), b.shape);
   const ResultBatch out = batch(products.data(), shape);
-  const auto pair_by_pair = &thread_per_pair<InputBatch, ResultBatch>;
   int wrong = 0;
   const auto show = [&](const char* what, std::size_t threads, std::size_t steps, auto way, int runs = 5) {
     products.poison();
@@ -86,7 +85,7 @@ int main(int argc, char** argv) {
     wrong += products.to_host() != expected.values;
   };
   show("the GPU, a launch per pair", of_product, steps_of_element, launch_per_pair, 1);
-  show("the GPU, a thread per pair", pairs, of_product * steps_of_element, pair_by_pair);
+  show("the GPU, a thread per pair", pairs, of_product * steps_of_element, thread_per_pair<InputBatch, ResultBatch>);
   {
     const gpu::DeviceArray<long long> other_a(transposed(a.values, pairs)), other_b(transposed(b.values, pairs));
     const auto woven_a = interleaved(batch(other_a.data(), a.shape));
@@ -101,7 +100,7 @@ int main(int argc, char** argv) {
   const Numbers one_b = random_numbers({10, 10}, 3);  // one matrix for all pairs
   const gpu::DeviceArray<long long> device_one_b(one_b.values);
   const std::vector<long long> expected_by_one = multiply_on_host(a, one_b).values;
-  for (const auto way : {pair_by_pair, &thread_per_element}) {
+  for (const auto way : {thread_per_pair<InputBatch, ResultBatch>, thread_per_element}) {
     products.poison();
     way(in_a, batch(device_one_b.data(), one_b.shape), out);
     wrong += products.to_host() != expected_by_one;
