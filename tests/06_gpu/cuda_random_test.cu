@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "06_gpu/cuda_random/darts.cuh"
@@ -31,22 +32,57 @@ TEST(cuda_random, the_statistics_hold_for_other_seeds_and_counts) {
   }
 }
 
+/// The first numbers of this generator.
+std::vector<float> uniform_numbers(curandRngType_t type, unsigned seed, std::size_t count = 100'000) {
+  gpu::DeviceArray<float> numbers(count);
+  numbers.poison();
+  Generator(type, seed).fill(numbers);
+  return numbers.to_host();
+}
+
+constexpr curandRngType_t types[] = {CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_PHILOX4_32_10};
+constexpr unsigned seeds[] = {0, 1, 2, 12345, 1'000'000'000};
+
 /// How far the numbers are from being spread evenly over 100 bins of equal width. For random numbers it is about 99 on
 /// average, and above 200 in less than one of ten million cases.
-double chi_squared(const std::vector<double>& numbers) {
+double chi_squared(const std::vector<float>& numbers) {
   std::array<double, 100> bins{};
-  for (const double number : numbers) ++bins[std::min(static_cast<int>(number * 100), 99)];
+  for (const float number : numbers) ++bins[std::min(static_cast<int>(number * 100), 99)];
   const double expected = static_cast<double>(numbers.size()) / bins.size();
   double sum = 0;
   for (const double found : bins) sum += (found - expected) * (found - expected) / expected;
   return sum;
 }
 
-TEST(cuda_random_uniform_numbers, are_spread_evenly) {
+TEST(cuda_random_generator, numbers_are_above_0_and_at_most_1_and_spread_evenly) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
-  for (const unsigned seed : {0U, 1U, 2U, 12345U, 1'000'000'000U}) {
-    EXPECT_LT(chi_squared(uniform_numbers(seed, 100'000)), 200) << seed;
+  for (const curandRngType_t type : types) {
+    for (const unsigned seed : seeds) {
+      const std::vector<float> numbers = uniform_numbers(type, seed);
+      const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+      EXPECT_GT(*least, 0) << seed;
+      EXPECT_LE(*greatest, 1) << seed;
+      EXPECT_LT(chi_squared(numbers), 200) << seed;
+    }
   }
+}
+
+TEST(cuda_random_generator, the_same_seed_gives_the_same_numbers_and_another_seed_others) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const curandRngType_t type : types) {
+    EXPECT_EQ(uniform_numbers(type, 1), uniform_numbers(type, 1));
+    EXPECT_NE(uniform_numbers(type, 1), uniform_numbers(type, 2));
+  }
+}
+
+TEST(cuda_random_generator, goes_on_with_each_call) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  gpu::DeviceArray<float> numbers(1'000);
+  Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10, 1);
+  philox.fill(numbers);
+  const std::vector<float> first = numbers.to_host();
+  philox.fill(numbers);
+  EXPECT_NE(numbers.to_host(), first);
 }
 
 /// One thread makes all numbers of sequence 0, one after another.
@@ -132,36 +168,95 @@ TEST(cuda_random_darts, each_thread_of_xorwow_goes_on_in_a_sequence_of_its_own) 
   }
 }
 
-const std::string estimate = " where it is made +\\d+ G numbers/s +pi is about (\\d\\.\\d{4})$";
+TEST(cuda_random_darts, kept_states_give_the_same_numbers_and_go_on_with_the_next_launch) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  constexpr int blocks = 2, threads = 256;
+  for (const int fours : {1, 512, 1'300}) {
+    gpu::DeviceArray<curandStateXORWOW_t> states(blocks * threads);
+    gpu::DeviceArray<unsigned long long> expected(1), hits(1);
+    const auto of = [&](const gpu::DeviceArray<unsigned long long>& counted) { return counted.to_host().front(); };
+    expected.zero();
+    hits.zero();
+    use_xorwow<<<blocks, threads>>>(5, fours, expected.data());
+    begin_xorwow<<<blocks, threads>>>(5, states.data());
+    use_kept_xorwow<<<blocks, threads>>>(states.data(), fours, hits.data());
+    CUDA_CHECK(cudaGetLastError());
+    EXPECT_EQ(of(hits), of(expected)) << fours;
+  }
+  // Twice a four per thread is what eight numbers per thread give at once.
+  gpu::DeviceArray<curandStateXORWOW_t> states(blocks * threads);
+  gpu::DeviceArray<unsigned long long> expected(1), hits(1);
+  expected.zero();
+  hits.zero();
+  use_xorwow<<<blocks, threads>>>(5, 2 * blocks * threads, expected.data());
+  begin_xorwow<<<blocks, threads>>>(5, states.data());
+  for (int launch = 0; launch < 2; ++launch) {
+    use_kept_xorwow<<<blocks, threads>>>(states.data(), blocks * threads, hits.data());
+  }
+  CUDA_CHECK(cudaGetLastError());
+  EXPECT_EQ(hits.to_host(), expected.to_host());
+}
 
-TEST(cuda_random, prints_estimates_which_the_seed_decides) {
-  const std::vector<std::string> small = {"--count", "1000000"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.end(), small.begin(), small.end());
-    return run("cuda_random", more);
-  };
-  const auto first = with({}), again = with({"--blocks", "7"}), other = with({"--seed", "2"});
-  if (first.exit_code == skipped) GTEST_SKIP() << first.err[0];
-  ASSERT_EQ(first.captures("^Philox, used" + estimate).size(), 1U) << first.text();
-  EXPECT_EQ(first.captures("^Philox, used" + estimate), again.captures("^Philox, used" + estimate)) << again.text();
-  EXPECT_NE(first.captures("^Philox, used" + estimate), other.captures("^Philox, used" + estimate)) << other.text();
+/// A row of the output: what is written and read in MB, the calls of curand_init, and the time in us.
+struct Row {
+  double memory, begun, time;
+};
+
+std::vector<Row> rows_of(const test_support::Result& result) {
+  const std::string row = "^[A-Za-z].* +([0-9]+) MB +([0-9]+) times +([0-9]+) us$";
+  std::vector<Row> rows;
+  std::smatch match;
+  for (const std::string& line : result.out) {
+    if (!std::regex_match(line, match, std::regex(row))) continue;
+    rows.push_back({std::stod(match[1]), std::stod(match[2]), std::stod(match[3])});
+  }
+  return rows;
+}
+
+const std::vector<std::string> names = {"copy of the array, for comparison",   "XORWOW, stored in an array and read",
+                                        "XORWOW, made in the kernel",          "XORWOW, the same, begun before",
+                                        "Philox, stored in an array and read", "Philox, made in the kernel"};
+
+void expect_memory_and_calls(const test_support::Result& result) {
+  EXPECT_EQ(result.out[0], "10000000 numbers for pi                 memory  curand_init called        time");
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(result.out.at(i + 1).find(names[i]), 0U) << result.text();
+  const std::vector<Row> rows = rows_of(result);
+  ASSERT_EQ(rows.size(), names.size()) << result.text();
+  // 10,000,000 floats are written once and read once; 256,000 states of 48 bytes as well. Philox begins each four.
+  const double memory[] = {80, 80, 0, 25, 80, 0}, begun[] = {0, 0, 256'000, 0, 0, 2'500'000};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(rows[i].memory, memory[i]) << names[i];
+    EXPECT_EQ(rows[i].begun, begun[i]) << names[i];
+  }
+}
+
+const std::vector<std::string> ten_million = {"--count", "10000000", "--blocks", "1000"};
+
+TEST(cuda_random, says_how_much_memory_is_moved_and_how_often_a_thread_begins) {
+  const auto result = run("cuda_random", ten_million);
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  expect_memory_and_calls(result);
+  EXPECT_TRUE(result.has_line("ok    estimates near pi: 5")) << result.text();
 }
 
 TEST(cuda_random, estimates_that_are_far_from_pi_are_noticed) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
-  const auto result = cuda_test::run_without_device("cuda_random", {"--count", "10000"}).result;
-  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 3")) << result.text();  // no kernel counts a hit
+  const auto result = cuda_test::run_without_device("cuda_random", ten_million).result;
+  expect_memory_and_calls(result);
+  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 5")) << result.text();  // no kernel counts a hit
 }
 
-TEST(cuda_random, more_points_come_nearer_to_pi) {
-  const auto result = run("cuda_random", {"--count", "100000000"});
+TEST(cuda_random_timing, memory_is_what_philox_saves_and_beginning_is_what_xorwow_pays_for) {
+  const auto result = run("cuda_random");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  for (const std::string& line : {"^XORWOW, used" + estimate, "^Philox, used" + estimate,
-                                  std::string("^Philox, stored and then used +\\d+ G numbers/s +pi is about (.+)$")}) {
-    const auto pi = result.captures(line);
-    ASSERT_EQ(pi.size(), 1U) << line << result.text();
-    EXPECT_NEAR(std::stod(pi[0]), 3.14159, 0.002);  // eight times the standard error, and the rounding
-  }
+  const std::vector<Row> rows = rows_of(result);
+  ASSERT_EQ(rows.size(), names.size()) << result.text();
+  const double copy = rows[0].time, begun = rows[2].time, begun_before = rows[3].time;
+  const double philox_stored = rows[4].time, philox = rows[5].time;
+  EXPECT_GT(philox_stored, 0.8 * copy) << result.text();
+  EXPECT_LT(philox, 0.7 * philox_stored) << result.text();
+  EXPECT_LT(begun_before, 0.5 * begun) << result.text();
+  EXPECT_GT(begun, 2 * philox) << result.text();
 }
 
 TEST(cuda_random, is_clean_under_compute_sanitizer) {

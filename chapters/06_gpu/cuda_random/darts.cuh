@@ -36,16 +36,37 @@ __global__ void use_philox(unsigned seed, int fours, unsigned long long* hits) {
   add_to(hits, mine);
 }
 
-/// XORWOW: each thread has a sequence of its own, and makes one number after another.
-__global__ void use_xorwow(unsigned seed, int fours, unsigned long long* hits) {
+/// XORWOW: how many of this thread's points are hits, if it makes one number after another from `state`, which is then
+/// the one that its next number would be made of.
+__device__ inline unsigned hits_from(curandStateXORWOW_t& state, int fours) {
   unsigned mine = 0;
-  const int me = blockIdx.x * blockDim.x + threadIdx.x, all_threads = gridDim.x * blockDim.x;
-  curandStateXORWOW_t state;
-  curand_init(seed, me, 0, &state);  // at number 0 of sequence `me`
-  for (int i = me; i < fours; i += all_threads) {
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) {
     const float x = curand_uniform(&state), y = curand_uniform(&state);
     const float z = curand_uniform(&state), w = curand_uniform(&state);
     mine += hits_of(make_float4(x, y, z, w));
   }
-  add_to(hits, mine);
+  return mine;
+}
+
+/// Each thread begins a sequence of its own.
+__global__ void use_xorwow(unsigned seed, int fours, unsigned long long* hits) {
+  const int me = blockIdx.x * blockDim.x + threadIdx.x;
+  curandStateXORWOW_t state;
+  curand_init(seed, me, 0, &state);  // at number 0 of sequence `me`
+  add_to(hits, hits_from(state, fours));
+}
+
+/// The same in two kernels: this one begins the sequences, and runs once. The grid must be that of the other one.
+__global__ void begin_xorwow(unsigned seed, curandStateXORWOW_t* states) {
+  const int me = blockIdx.x * blockDim.x + threadIdx.x;
+  curand_init(seed, me, 0, &states[me]);
+}
+
+/// This one may run often: each thread goes on where it was.
+__global__ void use_kept_xorwow(curandStateXORWOW_t* states, int fours, unsigned long long* hits) {
+  const int me = blockIdx.x * blockDim.x + threadIdx.x;
+  curandStateXORWOW_t state = states[me];
+  add_to(hits, hits_from(state, fours));
+  states[me] = state;
 }

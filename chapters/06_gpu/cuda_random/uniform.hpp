@@ -20,17 +20,7 @@ class Generator {
   void fill(gpu::DeviceArray<float>& numbers) {
     CURAND_CHECK(curandGenerateUniform(generator_, numbers.data(), numbers.size()));
   }
-  void fill(gpu::DeviceArray<double>& numbers) {
-    CURAND_CHECK(curandGenerateUniformDouble(generator_, numbers.data(), numbers.size()));
-  }
 
  private:
   curandGenerator_t generator_ = nullptr;
 };
-
-/// The first `count` numbers of cuRAND's generator XORWOW.
-inline std::vector<double> uniform_numbers(unsigned seed, int count) {
-  gpu::DeviceArray<double> numbers(count);
-  Generator(CURAND_RNG_PSEUDO_XORWOW, seed).fill(numbers);
-  return numbers.to_host();
-}
