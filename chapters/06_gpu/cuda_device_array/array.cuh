@@ -13,6 +13,7 @@
 
 /// The elements of an array, as an operand. An expression holds this, not the array.
 struct Elements {
+  static constexpr int arrays = 1;  // how many a kernel reads for it
   const float* values;
   std::size_t size;
   __device__ float operator[](std::size_t i) const { return values[i]; }
@@ -22,6 +23,7 @@ struct Elements {
 /// always the smaller.
 constexpr std::size_t any_size = static_cast<std::size_t>(-1);
 struct Number {
+  static constexpr int arrays = 0;
   float value;
   std::size_t size = any_size;
   __device__ float operator[](std::size_t) const { return value; }
@@ -30,6 +32,7 @@ struct Number {
 /// Two operands and what to do with their elements.
 template <typename Operation, typename Left, typename Right>
 struct Expression {
+  static constexpr int arrays = Left::arrays + Right::arrays;
   Left left;
   Right right;
   std::size_t size;
@@ -46,7 +49,8 @@ __global__ void evaluate(Operand expression, float* result, std::size_t count) {
 /// Numbers on the device. An Array can be moved, but not copied.
 class Array {
  public:
-  inline static int kernels = 0;  ///< started so far by all arrays
+  inline static int kernels = 0;       ///< started so far by all arrays
+  inline static int arrays_moved = 0;  ///< read and written by them
 
   explicit Array(const std::vector<float>& host) : Array(host.size()) {
     CUDA_CHECK(cudaMemcpy(memory_.data(), host.data(), size_ * sizeof(float), cudaMemcpyHostToDevice));
@@ -71,6 +75,7 @@ class Array {
     if (expression.size != size_) throw std::invalid_argument("the arrays differ in size");
     if (size_ == 0) return *this;
     ++kernels;
+    arrays_moved += Expression<Parts...>::arrays + 1;
     evaluate<<<static_cast<unsigned>((size_ + 255) / 256), 256>>>(expression, memory_.data(), size_);
     CUDA_CHECK(cudaGetLastError());
     return *this;
