@@ -20,6 +20,9 @@ constexpr int skipped = 77;
 const std::string steps[] = {"1 one thread per element", "2 tiles of 16 x 16",     "2 tiles of 32 x 32",
                              "3 8 x 16 sums per thread", "4 four floats per load", "5 asynchronous copies"};
 
+/// After the name of a step: loads, at most, reached, of cuBLAS.
+const std::string row = " +[0-9]+ +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$";
+
 TEST(cuda_tiled_product, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_tiled_product", "cuda_tiled_product_race"}) {
     const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
@@ -36,9 +39,9 @@ TEST(cuda_tiled_product, every_step_has_the_bits_of_the_processor_at_every_size)
     const auto result = run("cuda_tiled_product", {"--size", std::to_string(size)});
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    ASSERT_EQ(result.out.size(), std::size(steps) + 3) << result.text();
+    ASSERT_EQ(result.out.size(), std::size(steps) + 4) << result.text();
     for (const std::string& step : steps) {
-      EXPECT_EQ(result.lines_with("^" + step + " +[0-9.]+ TFLOP/s +[0-9]+ % of cuBLAS$").size(), 1U) << result.text();
+      EXPECT_EQ(result.lines_with("^" + step + row).size(), 1U) << result.text();
     }
     EXPECT_TRUE(result.has_line("ok    all steps, elements of 1000 whose bits are not the processor's: 0"))
         << result.text();
@@ -83,12 +86,40 @@ TEST(cuda_tiled_product, steps_1_and_2_check_the_bounds) {
   }
 }
 
-TEST(cuda_tiled_product_timing, every_step_is_faster_than_the_one_before) {
+TEST(cuda_tiled_product, at_most_follows_from_loads_clock_and_multiprocessors) {
+  const auto result = run("cuda_tiled_product", {"--size", "256"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto loads = result.captures(" ([0-9]+) +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
+  EXPECT_EQ(loads, (std::vector<std::string>{"256", "160", "160", "24", "6", "6"})) << result.text();
+  int khz = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
+  // Operations per cycle: of 32 threads, two each, per multiply-add; 128 in so many cycles.
+  const double cycles[] = {256, 160, 160, 38, 33.5, 33.5};
+  const auto at_most = result.captures(" ([0-9.]+) TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
+  ASSERT_EQ(at_most.size(), std::size(steps)) << result.text();
+  for (std::size_t i = 0; i < std::size(steps); ++i) {
+    const double expected = 128 * 64 / cycles[i] * khz * 1e-9 * gpu::multiprocessors();
+    EXPECT_NEAR(std::stod(at_most[i]), expected, 0.051) << result.text();
+  }
+}
+
+TEST(cuda_tiled_product_timing, every_step_is_faster_than_the_one_before_and_below_its_limit) {
   const auto result = run("cuda_tiled_product");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto speeds = result.captures(" ([0-9.]+) TFLOP/s +[0-9]+ % of cuBLAS$");
-  ASSERT_EQ(speeds.size(), std::size(steps)) << result.text();
-  for (std::size_t i = 1; i < speeds.size(); ++i) EXPECT_GT(std::stod(speeds[i]), std::stod(speeds[i - 1]));
+  const auto at_most = result.captures(" ([0-9.]+) TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
+  const auto reached = result.captures("TFLOP/s +([0-9.]+) TFLOP/s +[0-9]+ %$");
+  const auto shares = result.captures("TFLOP/s +[0-9.]+ TFLOP/s +([0-9]+) %$");
+  const auto library = result.captures("^cuBLAS +([0-9.]+) TFLOP/s +100 %$");
+  ASSERT_EQ(reached.size(), std::size(steps)) << result.text();
+  ASSERT_EQ(library.size(), 1U) << result.text();
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const double speed = std::stod(reached[i]);
+    if (i > 0) {
+      EXPECT_GT(speed, std::stod(reached[i - 1])) << result.text();
+    }
+    EXPECT_LT(speed, std::stod(at_most[i])) << result.text();
+    EXPECT_NEAR(std::stod(shares[i]), 100 * speed / std::stod(library[0]), 1) << result.text();
+  }
 }
 
 TEST(cuda_tiled_product, whole_numbers_are_exact_at_the_size_of_the_article) {

@@ -1,12 +1,14 @@
 // Tiled matrix product
 //
-// C = A B for n x n floats, in five steps, each in a header of its own: step1_naive.cuh to step5_async_copy.cuh. The
-// program prints how many operations per second each step makes, beside cuBLAS. All five steps have the bits of the
+// C = A B for n x n floats, in five steps, each in a header of its own: step1_naive.cuh to step5_async_copy.cuh. For
+// each step the program prints how many loads a warp needs for 128 multiply-adds, how many operations per second the
+// device can make at most with so many loads, and how many it makes, beside cuBLAS. All five steps have the bits of the
 // processor's product.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_tiled_product/cuda_tiled_product.cu common/cookbook/*.cpp -lfmt -lcublas -o cuda_tiled_product
 // Run:     cuda_tiled_product [--size N]
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,6 +18,21 @@
 #include "steps.cuh"
 
 namespace {
+
+/// TFLOP/s if a multiprocessor did nothing but multiply-adds and their loads. In each cycle it begins at most four
+/// instructions of warps, and at most one load. 128 multiply-adds of a warp's 32 threads are 128 x 32 x 2 operations.
+double at_most(int loads, double clock_hz) {
+  const double cycles = std::max<double>(loads, (128 + loads) / 4.0);
+  return 128 * 32 * 2 / cycles * clock_hz * gpu::multiprocessors() * 1e-12;
+}
+
+/// The highest clock rate of the multiprocessors, in Hz.
+double highest_clock() {
+  int device = 0, khz = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
+  return khz * 1e3;
+}
 
 /// How many of 1000 elements do not have the bits of the processor's product, which adds in the order of the device and
 /// with its fused multiply-add, which rounds once.
@@ -48,19 +65,23 @@ int main(int argc, char** argv) {
   const double library = reference::tflops(
       n, [&] { cublas.multiply(device_a.data(), device_b.data(), c.data(), n, c.stride(), CUDA_R_32F); }, 1);
 
+  const double clock_hz = highest_clock();
+  cookbook::println("{:<26}{:>28}{:>16}{:>16}{:>12}", "", "loads per 128 multiply-adds", "at most", "reached",
+                    "of cuBLAS");
   int wrong = 0, others = 0;
   std::vector<float> first;  // the product of step 1
   for (const Step& step : steps) {
     c.poison();
     const double tflops = reference::tflops(
         n, [&] { step.run(device_a, device_b, c); }, 1);
-    cookbook::println("{:<28}{:6.1f} TFLOP/s{:5.0f} % of cuBLAS", step.name, tflops, 100 * tflops / library);
+    cookbook::println("{:<26}{:>28}{:8.1f} TFLOP/s{:8.1f} TFLOP/s{:10.0f} %", step.name, step.loads,
+                      at_most(step.loads, clock_hz), tflops, 100 * tflops / library);
     const std::vector<float> product = c.to_host();
     if (first.empty()) first = product;
     wrong += not_the_processors(a, b, product, n);
     others += product != first;
   }
-  cookbook::println("{:<28}{:6.1f} TFLOP/s", "cuBLAS", library);
+  cookbook::println("{:<70}{:8.1f} TFLOP/s{:10.0f} %", "cuBLAS", library, 100.0);
 
   cookbook::Checks checks;
   checks.equal("all steps, elements of 1000 whose bits are not the processor's", wrong, 0);
