@@ -17,6 +17,9 @@ using test_support::run;
 const std::string kernels[] = {"one number per thread", "32 neighbours per thread", "too much shared memory",
                                "pow in double precision"};
 
+/// After the name of a launch: time, slower, threads held of so many, bytes used, arithmetic alone.
+const std::string row = " +[0-9]+ us +[0-9.]+ x +[0-9]+ of [0-9]+ +[0-9]+ of 32 +[0-9]+ us$";
+
 TEST(cuda_profiling, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_profiling", "cuda_profiling_other_launch"}) {
     const auto result = run(program, {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
@@ -33,30 +36,40 @@ TEST(cuda_profiling, every_kernel_squares_any_number_of_numbers) {
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
     for (const std::string& kernel : kernels) {
-      EXPECT_EQ(result.lines_with("^" + kernel + " +[0-9]+ GB/s +[0-9]+ of [0-9]+ threads per multiprocessor$").size(),
-                1U)
-          << result.text();
+      EXPECT_EQ(result.lines_with("^" + kernel + row).size(), 1U) << result.text();
     }
   }
 }
 
-TEST(cuda_profiling, shared_memory_alone_lowers_the_occupancy) {
+TEST(cuda_profiling, shared_memory_lowers_the_occupancy_and_neighbours_the_bytes_used) {
   const auto result = run("cuda_profiling", {"--count", "1000"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto held = result.captures(" (\\d+) of \\d+ threads per multiprocessor$");
-  const auto all = result.captures(" \\d+ of (\\d+) threads per multiprocessor$");
+  const auto held = result.captures(" x +(\\d+) of \\d+ ");
+  const auto all = result.captures(" x +\\d+ of (\\d+) ");
   ASSERT_EQ(held.size(), 4U) << result.text();
-  EXPECT_EQ(held[0], all[0]) << result.text();
-  EXPECT_EQ(held[1], all[1]) << result.text();
+  for (const int i : {0, 1, 3}) EXPECT_EQ(held[i], all[i]) << result.text();
   EXPECT_EQ(held[2], "256") << result.text();  // one block
+  EXPECT_EQ(result.captures(" (\\d+) of 32 +\\d+ us$"), (std::vector<std::string>{"32", "4", "32", "32"}))
+      << result.text();
 }
 
-TEST(cuda_profiling_timing, the_first_kernel_is_at_least_twice_as_fast_as_each_other) {
+TEST(cuda_profiling_timing, each_slow_launch_is_at_least_twice_as_slow_and_only_pow_has_long_arithmetic) {
   const auto result = run("cuda_profiling");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto rates = result.captures(" ([0-9]+) GB/s ");
-  ASSERT_EQ(rates.size(), 4U) << result.text();
-  for (int i = 1; i < 4; ++i) EXPECT_GT(std::stod(rates[0]), 2 * std::stod(rates[i])) << result.text();
+  const auto times = result.captures("^[a-z0-9 ]*?(\\d+) us +[0-9.]+ x "), slower = result.captures(" ([0-9.]+) x ");
+  const auto arithmetic = result.captures(" (\\d+) us$");
+  ASSERT_EQ(times.size(), 4U) << result.text();
+  ASSERT_EQ(slower.size(), 4U) << result.text();
+  ASSERT_EQ(arithmetic.size(), 4U) << result.text();
+  EXPECT_EQ(slower[0], "1.0") << result.text();
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0) {
+      EXPECT_GT(std::stod(slower[i]), 2) << result.text();
+    }
+    EXPECT_NEAR(std::stod(slower[i]), std::stod(times[i]) / std::stod(times[0]), 0.15) << result.text();
+    EXPECT_LT(std::stod(arithmetic[i]), std::stod(times[i])) << result.text();
+  }
+  for (const int i : {0, 1, 2}) EXPECT_GT(std::stod(arithmetic[3]), 2 * std::stod(arithmetic[i])) << result.text();
 }
 
 /// The path of Nsight Compute's ncu, or nothing.
