@@ -53,6 +53,9 @@ TEST(cuda_memory_kinds, the_kernel_reads_every_kind_at_every_size) {
     for (const std::string& kind : kinds) {
       EXPECT_EQ(result.lines_with("^" + kind + "( +[0-9.]+ ms){3}$").size(), 1U) << result.text();
     }
+    EXPECT_THAT(result.out[0],
+                testing::MatchesRegex(count == "1000003" ? "a kernel reads +all 4 MB +all again +100 numbers"
+                                                         : "a kernel reads +all 0 MB +all again +100 numbers"));
     EXPECT_EQ(result.out.back(), "ok    times that a kernel missed the last number: 0");
   }
 }

@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaMallocManaged(&managed, count * sizeof(unsigned)));
   gpu::DeviceArray<unsigned> device(count);
 
-  cookbook::println("{:<26}{:>12} {:>12} {:>12}", "a kernel reads", "all numbers", "all again", "only 100");
+  cookbook::println("{:<26}{:>12} {:>12} {:>12}", "a kernel reads",
+                    fmt::format("all {:.0f} MB", 1e-6 * sizeof(unsigned) * count), "all again", "100 numbers");
   int failed = run("pageable memory, copied", pageable.data(), device.data(), count);
   failed += run("pinned memory, copied", pinned.data(), device.data(), count);
   failed += run("pinned memory, mapped", pinned.data(), pinned.data(), count);
