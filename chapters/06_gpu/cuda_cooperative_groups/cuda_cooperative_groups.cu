@@ -1,20 +1,18 @@
 // Cooperative groups
 //
-// The median of four million numbers is found in 24 steps. Each step halves an interval, and for this it must know how
-// many of all numbers are below its middle, so all blocks have to wait for one another. The usual barrier of this kind
-// is the end of a kernel: a launch for each step, which loads the numbers again. In a cooperative launch there is a
-// barrier within the kernel, and each thread keeps its numbers in registers. The program shows what both cost, and what
-// happens to a grid with more blocks than the device runs at once.
+// The median of four million numbers is found in 24 steps. Each step has to know how many of all numbers are below a
+// limit, so all blocks have to wait for one another. The usual barrier of this kind is the end of a kernel: a launch
+// for each step, which loads the numbers again. In a cooperative launch there is a barrier within the kernel, and each
+// thread can keep its numbers in registers. The program prints what the wait costs and what a whole step takes, and it
+// shows what happens to a grid with more blocks than the device runs at once.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_cooperative_groups/cuda_cooperative_groups.cu common/cookbook/*.cpp -lfmt -o cuda_cooperative_groups
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_cooperative_groups/cuda_cooperative_groups.cu common/cookbook/*.cpp -lfmt -o cuda_cooperative_groups
 // Run:     cuda_cooperative_groups [--blocks N]
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
+#include "fastest.hpp"
 
 namespace {
 
@@ -29,16 +28,11 @@ namespace cg = cooperative_groups;
 
 constexpr int threads = 1024, per_thread = 16, steps = 24;  // threads per block, numbers per thread
 
-/// From `low` on and below `high`.
-struct Interval {
-  float low = 0, high = 1;
-  __host__ __device__ float middle() const { return (low + high) / 2; }
-};
-
-/// The half in which the median is, if `below` of `count` numbers are below the interval's middle. (The median of an
-/// even number of numbers is here the first of the upper half.)
-__host__ __device__ Interval halved(Interval interval, unsigned below, unsigned count) {
-  return below > count / 2 ? Interval{interval.low, interval.middle()} : Interval{interval.middle(), interval.high};
+/// What the median is at least after a step, which has found so many of all numbers below at_least + width. If these
+/// are no more than half, the median is not among them. (Of an even number of numbers, the median is here the first of
+/// the upper half.)
+__host__ __device__ float after_step(float at_least, float width, unsigned below, unsigned count) {
+  return below <= count / 2 ? at_least + width : at_least;
 }
 
 /// Each block has threads * per_thread numbers that follow one another; those of a thread are `threads` apart.
@@ -64,32 +58,30 @@ __device__ void count_below(const float (&mine)[per_thread], float limit, unsign
   if (tile.thread_rank() == 0) atomicAdd(total, below);
 }
 
-/// A launch for each step: it finishes the step before, and counts for its own.
-__global__ void one_step(const float* numbers, Interval* intervals, unsigned* below, int step) {
-  const cg::grid_group grid = cg::this_grid();
-  const unsigned count = per_thread * grid.num_threads();
-  float mine[per_thread];
-  load(numbers, mine);
-  const Interval now = step == 0 ? Interval{} : halved(intervals[step - 1], below[step - 1], count);
-  if (grid.thread_rank() == 0) intervals[step] = now;
-  count_below(mine, now.middle(), &below[step]);
-}
-
 /// All steps in one launch. The threads keep their numbers while they wait, or (for comparison) load them again.
 template <bool keep>
 __global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
     all_steps(const float* numbers, unsigned* below) {
   const cg::grid_group grid = cg::this_grid();
   const unsigned count = per_thread * grid.num_threads();
+  float mine[per_thread], at_least = 0, width = 0.5F;
+  for (int step = 0; step < steps; ++step, width /= 2) {
+    if (step == 0 || !keep) load(numbers, mine);
+    count_below(mine, at_least + width, &below[step]);
+    grid.sync();  // waits for all threads of all blocks
+    at_least = after_step(at_least, width, below[step], count);
+  }
+}
+
+/// A launch for each step: it finishes the step before, and counts for its own.
+__global__ void one_step(const float* numbers, float* at_least, unsigned* below, int step, float width) {
+  const cg::grid_group grid = cg::this_grid();
+  const unsigned count = per_thread * grid.num_threads();
   float mine[per_thread];
   load(numbers, mine);
-  Interval now;
-  for (int step = 0; step < steps; ++step) {
-    if (!keep && step > 0) load(numbers, mine);
-    count_below(mine, now.middle(), &below[step]);
-    grid.sync();  // waits for all threads of all blocks
-    now = halved(now, below[step], count);
-  }
+  const float now = step == 0 ? 0 : after_step(at_least[step - 1], 2 * width, below[step - 1], count);
+  if (grid.thread_rank() == 0) at_least[step] = now;
+  count_below(mine, now + width, &below[step]);
 }
 
 __global__ void only_barriers(int count) {
@@ -105,39 +97,35 @@ cudaError_t launch_cooperatively(void (*kernel)(Arguments...), unsigned blocks, 
   return cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(threads), addresses, 0, stream);
 }
 
-constexpr int repeats = 50;
-
-/// How long one of the 50 repetitions takes that `start(stream)` queues, in seconds: the shortest of three times.
-template <typename Start>
-double time_of(Start start) {
-  cudaStream_t stream;
-  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  gpu::EventTimer timer;
-  double shortest = 1e9;
-  for (int round = 0; round < 3; ++round) {
-    timer.start(stream);
-    start(stream);
-    shortest = std::min(shortest, timer.stop(stream) / repeats);
-  }
-  CUDA_CHECK(cudaStreamDestroy(stream));
-  return shortest;
-}
-
-/// The same for a graph of 50 repetitions (recipe cuda_graph): the device goes from one to the next without the host.
+/// Seconds per step, the shortest of three times. `work(stream)` queues all steps; it is repeated 20 times.
 template <typename Work>
-double time_in_graph(Work work) {
-  std::unique_ptr<gpu::RecordedWork> recorded;
-  return time_of([&](cudaStream_t stream) {
-    if (!recorded) {
-      recorded = std::make_unique<gpu::RecordedWork>(stream, [&] {
-        for (int i = 0; i < repeats; ++i) work(stream);
-      });
-    }
-    recorded->launch(stream);
-  });
+double by_host(Work work) {
+  const auto repeated = [&] {
+    for (int i = 0; i < 20; ++i) work(nullptr);
+  };
+  return fastest_alone(repeated, 3) / 20 / steps;
 }
 
-void print(const char* what, double seconds) { cookbook::println("{:<46}{:6.2f} us", what, seconds * 1e6); }
+/// The same, recorded in a graph (recipe cuda_graph): the device goes from one kernel to the next without the host.
+template <typename Work>
+double in_graph(Work work) {
+  cookbook::Benchmark row = gpu::graph_row("", steps, work, 20);
+  return std::min({row.run(), row.run(), row.run()}) / steps;
+}
+
+/// The median, from what the steps have counted.
+float median_of(const std::vector<unsigned>& below, unsigned count) {
+  float at_least = 0, width = 0.5F;
+  for (const unsigned number : below) {
+    at_least = after_step(at_least, width, number, count);
+    width /= 2;
+  }
+  return at_least;
+}
+
+void print(const char* barrier, double waiting, double step, const char* loaded) {
+  cookbook::println("{:<36}{:14.2f} us{:13.2f} us{:>18}", barrier, waiting * 1e6, step * 1e6, loaded);
+}
 
 }  // namespace
 
@@ -151,65 +139,69 @@ int main(int argc, char** argv) {
       std::min(gpu::resident_blocks(all_steps<true>, threads), gpu::resident_blocks(all_steps<false>, threads));
   blocks = blocks == 0 ? at_once : std::min(blocks, at_once);
 
-  const std::size_t count = std::size_t(blocks) * threads * per_thread;
+  const unsigned count = blocks * threads * per_thread;
   std::vector<float> numbers = gpu::random_numbers(5, count);
-  for (float& number : numbers) number = std::abs(number);
+  for (float& number : numbers) number = (number + 1) / 2;  // 24 bits behind the point: a step finds one of them
   const gpu::DeviceArray<float> on_device(numbers);
   gpu::DeviceArray<unsigned> below(steps);
-  gpu::DeviceArray<Interval> intervals(steps);
-  const auto nothing_more = [&](cudaStream_t stream) {
-    nothing<<<blocks, threads, 0, stream>>>();
-    CUDA_CHECK(cudaGetLastError());
-  };
+  gpu::DeviceArray<float> at_least(steps);
   const auto set_to_zero = [&](cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(below.data(), 0, steps * sizeof(unsigned), stream));
   };
-  const auto in_many = [&](cudaStream_t stream) {
+  const auto launches = [&](cudaStream_t stream) {
     set_to_zero(stream);
-    for (int step = 0; step < steps; ++step) {
-      one_step<<<blocks, threads, 0, stream>>>(on_device.data(), intervals.data(), below.data(), step);
+    float width = 0.5F;
+    for (int step = 0; step < steps; ++step, width /= 2) {
+      one_step<<<blocks, threads, 0, stream>>>(on_device.data(), at_least.data(), below.data(), step, width);
       CUDA_CHECK(cudaGetLastError());
     }
   };
-  const auto in_one_loading = [&](cudaStream_t stream) {
+  const auto barriers_loading = [&](cudaStream_t stream) {
     set_to_zero(stream);
     CUDA_CHECK(launch_cooperatively(all_steps<false>, blocks, stream, on_device.data(), below.data()));
   };
-  const auto in_one = [&](cudaStream_t stream) {
+  const auto barriers_keeping = [&](cudaStream_t stream) {
     set_to_zero(stream);
     CUDA_CHECK(launch_cooperatively(all_steps<true>, blocks, stream, on_device.data(), below.data()));
   };
-  const auto counts = [&](auto work) {
-    below.poison();
-    intervals.poison();
-    work(nullptr);
-    return below.to_host();
+  const auto empty_launches = [&](cudaStream_t stream) {
+    for (int step = 0; step < steps; ++step) {
+      nothing<<<blocks, threads, 0, stream>>>();
+      CUDA_CHECK(cudaGetLastError());
+    }
   };
-  const std::vector<unsigned> many = counts(in_many), loading = counts(in_one_loading), one = counts(in_one);
-  Interval last;
-  for (const unsigned number : many) last = halved(last, number, static_cast<unsigned>(count));
-  cookbook::println("{} numbers, their median is at least {:.8f} and below {:.8f}", count, last.low, last.high);
+  const auto empty_barriers = [&](cudaStream_t stream) {
+    CUDA_CHECK(launch_cooperatively(only_barriers, blocks, stream, steps));
+  };
 
-  print("an empty kernel, launched by the host", time_of([&](cudaStream_t stream) {
-          for (int i = 0; i < repeats; ++i) nothing_more(stream);
-        }));
-  print("an empty kernel, launched in a graph", time_in_graph(nothing_more));
-  print("a barrier for the whole grid", time_of([&](cudaStream_t stream) {
-          CUDA_CHECK(launch_cooperatively(only_barriers, blocks, stream, repeats));
-        }));
-  print("24 steps, a launch for each, in a graph", time_in_graph(in_many));
-  print("24 steps in one launch, each loads again", time_in_graph(in_one_loading));
-  print("24 steps in one launch, loaded once", time_in_graph(in_one));
-
-  const auto median = numbers.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  const auto median = numbers.begin() + count / 2;
   std::nth_element(numbers.begin(), median, numbers.end());
+  int wrong = 0;
+  const auto check = [&](auto work) {
+    below.poison();
+    at_least.poison();
+    work(nullptr);
+    wrong += median_of(below.to_host(), count) != *median;
+  };
+  check(launches);
+  check(barriers_loading);
+  check(barriers_keeping);
+
+  cookbook::println("the median of {} numbers in {} steps", count, steps);
+  cookbook::println("{:<36}{:>17}{:>16}{:>18}", "all blocks wait for one another by", "the wait alone", "a whole step",
+                    "numbers loaded");
+  print("a launch per step, from the host", by_host(empty_launches), by_host(launches), "in each step");
+  print("a launch per step, in a graph", in_graph(empty_launches), in_graph(launches), "in each step");
+  const double barrier = in_graph(empty_barriers);
+  print("a barrier in the kernel", barrier, in_graph(barriers_loading), "in each step");
+  print("a barrier in the kernel", barrier, in_graph(barriers_keeping), "once");
+
   const cudaError_t too_large =
       launch_cooperatively(all_steps<true>, at_once + 1, nullptr, on_device.data(), below.data());
   cudaGetLastError();  // forgets that error
 
   cookbook::Checks checks;
-  checks.that("the median lies there", last.low <= *median && *median < last.high);
-  checks.that("the counts of all steps are the same three times", many == loading && many == one);
+  checks.equal("ways that find another median than the processor", wrong, 0);
   checks.equal("a grid with one block too many", std::string(cudaGetErrorString(too_large)),
                "too many blocks in cooperative launch");
   return checks.exit_code();
