@@ -9,10 +9,10 @@
 #include <functional>
 #include <vector>
 
+#include "compact.cuh"
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
-#include "scan.cuh"
 
 namespace {
 
