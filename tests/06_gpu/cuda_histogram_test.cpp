@@ -1,14 +1,19 @@
 // The program seen from outside, at sizes that are no multiples of what a load or a block takes.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "06_gpu/compute_sanitizer.hpp"
+#include "06_gpu/without_device.hpp"
+#include "cookbook/cuda.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -16,13 +21,13 @@ namespace {
 using cuda_test::skipped;
 using test_support::run;
 
-const std::string ways[] = {"in the device's memory", "in shared memory", "in shared memory, 32 sets",
-                            "none, only reading", "cub::DeviceHistogram"};
+const std::string ways[] = {"none, only reading", "in the device's memory", "in shared memory",
+                            "in shared memory, 32 sets", "cub::DeviceHistogram"};
 
-/// A row of the output: the way, then for random bytes and for equal ones the turns, where it has some, and the rate,
-/// in which the brackets of a column catch a number.
+/// A row of the output: the way, then for random bytes and for equal ones the turns and the highest rate, where it has
+/// some, and the rate, in which the brackets of a column catch a number.
 std::string row(const std::string& way, const std::string& random, const std::string& equal) {
-  const std::string turns = way.starts_with("in shared memory") ? " +[0-9.]+" : "";
+  const std::string turns = way.starts_with("in shared memory") ? " +[0-9.]+ +[0-9.]+ GB/s" : "";
   return "^" + way + turns + " +" + random + " GB/s" + turns + " +" + equal + " GB/s$";
 }
 const std::string number = "[0-9.]+", caught = "([0-9.]+)";
@@ -77,16 +82,52 @@ TEST(cuda_histogram, an_addition_takes_as_many_turns_as_the_page_says) {
   for (const auto& [sets, expected] : page) EXPECT_NEAR(turns(sets, uniform), expected, 0.02) << sets << " sets";
 }
 
-TEST(cuda_histogram, the_program_prints_the_same_turns) {
-  const auto result = run("cuda_histogram", {"--count", "1000003"});
+/// The numbers of a row with counters in shared memory: for random bytes and for equal ones the turns, the highest rate
+/// and the rate.
+struct Numbers {
+  double turns, at_most, rate;
+};
+std::array<Numbers, 2> numbers_in(const test_support::Result& result, const std::string& way) {
+  std::array<Numbers, 2> found = {};
+  const auto lines = result.lines_with(row(way, number, number));
+  EXPECT_EQ(lines.size(), 1U) << result.text();
+  if (lines.size() != 1) return found;
+  std::istringstream line(lines[0].substr(way.size()));
+  std::string unit;
+  for (Numbers& of : found) line >> of.turns >> of.at_most >> unit >> of.rate >> unit;
+  EXPECT_TRUE(line) << lines[0];
+  return found;
+}
+
+TEST(cuda_histogram, the_program_prints_the_same_turns_and_the_limit_that_follows) {
+  const auto result = run("cuda_histogram");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  for (const auto& [way, expected] : {std::pair(ways[1], 3.15), std::pair(ways[2], 1.00)}) {
-    const auto random = result.captures("^" + way + " +([0-9.]+) .*$");
-    const auto equal = result.captures("^" + way + " .* GB/s +([0-9.]+) .*$");
-    ASSERT_EQ(random.size(), 1U) << result.text();
-    ASSERT_EQ(equal.size(), 1U) << result.text();
-    EXPECT_NEAR(std::stod(random[0]), expected, expected == 1 ? 0 : 0.03) << result.text();
-    EXPECT_EQ(std::stod(equal[0]), 1.00) << result.text();
+  const auto read = [&](bool equal) {
+    const auto found = result.captures(row(ways[0], equal ? number : caught, equal ? caught : number));
+    EXPECT_EQ(found.size(), 1U) << result.text();
+    return found.size() == 1 ? std::stod(found[0]) : std::nan("");
+  };
+  int khz = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), cudaSuccess);
+  const double one_turn = 32.0 * gpu::multiprocessors() * khz * 1e-6;
+  for (const auto& [way, expected] : {std::pair(ways[2], 3.15), std::pair(ways[3], 1.00)}) {
+    const auto [random, equal] = numbers_in(result, way);
+    EXPECT_NEAR(random.turns, expected, expected == 1 ? 0 : 0.03) << result.text();
+    EXPECT_EQ(equal.turns, 1.00) << result.text();
+    EXPECT_NEAR(random.at_most, std::min(read(false), one_turn / random.turns), 0.003 * random.at_most)
+        << result.text();
+    EXPECT_NEAR(equal.at_most, std::min(read(true), one_turn), 0.06) << result.text();
+  }
+}
+
+TEST(cuda_histogram, the_limit_is_the_memorys_or_that_of_32_bytes_per_cycle_and_multiprocessor) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  // Where no device is, all bytes are 0 and read in 1 ms, and two multiprocessors have a clock of 1.5 GHz.
+  for (const auto& [count, at_most] : {std::pair("50000000", 50.0), std::pair("120000000", 96.0)}) {
+    const auto [result, record] = cuda_test::run_without_device("cuda_histogram", {"--count", count});
+    std::string pattern = "^" + ways[3];
+    for (int i = 0; i < 2; ++i) pattern += fmt::format(" +1.00 +{:.1f} GB/s +wrong", at_most);
+    EXPECT_EQ(result.lines_with(pattern + "$").size(), 1U) << result.text();
   }
 }
 
@@ -103,10 +144,10 @@ TEST(cuda_histogram_timing, shared_counters_are_faster_than_global_ones) {
     EXPECT_EQ(found.size(), 1U) << result.text();
     return found.size() == 1 ? std::stod(found[0]) : std::nan("");
   };
-  for (const bool equal : {false, true}) EXPECT_GT(rate(ways[2], equal), rate(ways[0], equal)) << result.text();
+  for (const bool equal : {false, true}) EXPECT_GT(rate(ways[3], equal), rate(ways[1], equal)) << result.text();
   // Where one set waits for its banks, not for the memory, 32 sets must not: each thread of a warp has a bank.
-  if (rate(ways[1], false) < 0.7 * rate(ways[1], true)) {
-    EXPECT_GT(rate(ways[2], false), 1.2 * rate(ways[1], false)) << result.text();
+  if (rate(ways[2], false) < 0.7 * rate(ways[2], true)) {
+    EXPECT_GT(rate(ways[3], false), 1.2 * rate(ways[2], false)) << result.text();
   }
 }
 

@@ -3,7 +3,8 @@
 // Counts how often each of the 256 values of a byte occurs. Many threads may meet the same value at the same time, so
 // they count by atomic additions. The program compares where the counters are: in the device's memory, one set for all
 // threads; in shared memory, one set per block; there again, 32 sets per block. Each way counts random bytes, and bytes
-// that are all equal. For shared memory the program also works out how many turns an addition of 32 threads takes.
+// that are all equal. For shared memory the program also works out how many turns an addition of 32 threads takes, and
+// how many bytes per second can then be counted at most.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_histogram/cuda_histogram.cu common/cookbook/*.cpp -lfmt -o cuda_histogram
 // Run:     cuda_histogram [--count N]
@@ -38,6 +39,7 @@ struct Data {
   gpu::DeviceArray<Sample> samples;
   std::vector<Sample> on_host;
   std::vector<unsigned> expected;
+  double read_per_second = 0;  // bytes, when nothing is counted
 };
 
 /// How many turns the 32 banks of shared memory need for one addition by a warp, on average over the first additions
@@ -57,6 +59,17 @@ double turns(const std::vector<Sample>& samples, int copies) {
   }
   return static_cast<double>(all) / static_cast<double>(warps * per_thread);
 }
+
+/// How many bytes per second can be counted in shared memory at most, if each addition by a warp, which counts 32
+/// bytes, takes one turn, and a turn one cycle of the multiprocessor's highest clock.
+double limit_with_one_turn() {
+  int device = 0, khz = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
+  return 32.0 * gpu::multiprocessors() * khz * 1e3;
+}
+
+std::string gigabytes(double per_second) { return fmt::format("{:.1f} GB/s", per_second * 1e-9); }
 
 /// The fastest of three runs in seconds, or -1 if a count is not as expected. The counts are 0 when `work` starts.
 template <typename Work>
@@ -83,15 +96,22 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
-  const Data uniform(count, true), equal(count, false);
+  Data uniform(count, true), equal(count, false);
+  const double one_turn = limit_with_one_turn();
   int wrong = 0;
   /// One row; `copies` is the number of sets in shared memory, or 0 if there are none.
   const auto show = [&](const char* what, const auto& work, int copies = 0, bool counts = true) {
-    std::string row = fmt::format("{:<28}", what);
-    for (const Data* data : {&uniform, &equal}) {
+    std::string row = fmt::format("{:<25}", what);
+    for (Data* data : {&uniform, &equal}) {
       const double seconds = best_of_three(*data, counts ? data->expected : std::vector<unsigned>(bins), work);
-      row += copies > 0 && count >= 512 ? fmt::format("{:8.2f}", turns(data->on_host, copies)) : std::string(8, ' ');
-      row += fmt::format("{:>15}", seconds < 0 ? "wrong" : fmt::format("{:.1f} GB/s", count / seconds * 1e-9));
+      if (!counts) data->read_per_second = count / seconds;
+      if (copies > 0 && count >= 512) {
+        const double taken = turns(data->on_host, copies);
+        row += fmt::format("{:8.2f}{:>14}", taken, gigabytes(std::min(data->read_per_second, one_turn / taken)));
+      } else {
+        row += std::string(22, ' ');
+      }
+      row += fmt::format("{:>14}", seconds < 0 ? "wrong" : gigabytes(count / seconds));
       wrong += seconds < 0;
     }
     cookbook::println("{}", row);
@@ -103,12 +123,13 @@ int main(int argc, char** argv) {
     };
   };
 
-  cookbook::println("{:<28}{:>23}{:>23}", "", "random bytes", "all bytes equal");
-  cookbook::println("{:<28}{:>8}{:>15}{:>8}{:>15}", "counters", "turns", "rate", "turns", "rate");
+  const std::string columns = fmt::format("{:>8}{:>14}{:>14}", "turns", "at most", "measured");
+  cookbook::println("{:<25}{:>36}{:>36}", "", "random bytes", "all bytes equal");
+  cookbook::println("{:<25}{}{}", "counters", columns, columns);
+  show("none, only reading", by(only_read), 0, false);
   show("in the device's memory", by(count_in_global));
   show("in shared memory", by(count_in_shared<1>), 1);
   show("in shared memory, 32 sets", by(count_in_shared<32>), 32);
-  show("none, only reading", by(only_read), 0, false);
 
   std::size_t scratch_bytes = 0;
   CUDA_CHECK(cub::DeviceHistogram::HistogramEven(nullptr, scratch_bytes, uniform.samples.data(),
