@@ -42,10 +42,9 @@ TEST(opencl_benchmark, all_sums_are_the_same_whatever_the_repetitions) {
   }
 }
 
-TEST(opencl_benchmark, says_how_long_each_way_takes_and_how_many_times_as_fast_as_one_thread_it_is) {
-  const auto result = run("opencl_benchmark");
-  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
-  ASSERT_EQ(result.exit_code, 0) << result.text();
+/// Checks the rows of one run, and gives the six times in ms.
+std::vector<double> times_of_checked_rows(const test_support::Result& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.lines_with("^10000 floats added 10000 times +time +speed-up$").size(), 1U) << result.text();
   EXPECT_TRUE(result.has_line("ok    the kernel has ended before the sums are back: yes")) << result.text();
   const std::string names =
@@ -53,22 +52,35 @@ TEST(opencl_benchmark, says_how_long_each_way_takes_and_how_many_times_as_fast_a
       "until the sums are back|with context, compiling and copies)";
   const auto rows = result.captures("^" + names + " +[0-9.]+ ms +[0-9.]+ x$"),
              times = result.captures("^.* ([0-9.]+) ms +[0-9.]+ x$"), ratios = result.captures(" ms +([0-9.]+) x$");
-  ASSERT_EQ(rows, (std::vector<std::string>{"one thread", "all threads", "until the launch has returned",
+  EXPECT_EQ(rows, (std::vector<std::string>{"one thread", "all threads", "until the launch has returned",
                                             "kernel alone, by the device's clock", "until the sums are back",
                                             "with context, compiling and copies"}))
       << result.text();
+  if (times.size() != 6 || ratios.size() != 6) return {};
   std::vector<double> ms;
   for (const std::string& time : times) ms.push_back(std::stod(time));
-  ASSERT_EQ(ms.size(), 6U);
-  ASSERT_EQ(ratios.size(), 6U);
   for (std::size_t row = 0; row < 6; ++row) {  // the times are printed with three decimals, the ratios with two
     EXPECT_GE(std::stod(ratios[row]), (ms[0] - 0.001) / (ms[row] + 0.001) - 0.01) << result.text();
     EXPECT_LE(std::stod(ratios[row]), (ms[0] + 0.001) / std::max(ms[row] - 0.001, 1e-9) + 0.01) << result.text();
   }
-  EXPECT_LE(ms[3], ms[4]) << result.text();      // the kernel is over before the sums are back
-  EXPECT_GT(2 * ms[3], ms[4]) << result.text();  // with so many repetitions it takes most of that time
+  EXPECT_LE(ms[3], ms[4]) << result.text();  // the kernel is over before the sums are back
   EXPECT_LT(ms[4], ms[5]) << result.text();
-  EXPECT_LT(2 * ms[2], ms[4]) << "the launch waits for the kernel" << result.text();
+  return ms;
+}
+
+TEST(opencl_benchmark, says_how_long_each_way_takes_and_how_many_times_as_fast_as_one_thread_it_is) {
+  std::string seen;
+  for (int attempt = 0; attempt < 5; ++attempt) {  // other programs may take the processor between two of the times
+    const auto result = run("opencl_benchmark");
+    if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
+    const std::vector<double> ms = times_of_checked_rows(result);
+    ASSERT_EQ(ms.size(), 6U) << result.text();
+    const bool kernel_takes_most = 2 * ms[3] > ms[4];  // with so many repetitions
+    const bool launch_does_not_wait = 2 * ms[2] < ms[4];
+    if (kernel_takes_most && launch_does_not_wait) return;
+    seen = result.text();
+  }
+  FAIL() << "the launch waits for the kernel, or the kernel takes less than half of the time\n" << seen;
 }
 
 TEST(opencl_benchmark_repeated_sum, touches_its_own_elements_alone) {

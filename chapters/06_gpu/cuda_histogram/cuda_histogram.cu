@@ -71,13 +71,13 @@ double limit_with_one_turn() {
 
 std::string gigabytes(double per_second) { return fmt::format("{:.1f} GB/s", per_second * 1e-9); }
 
-/// The fastest of three runs in seconds, or -1 if a count is not as expected. The counts are 0 when `work` starts.
+/// The fastest of ten runs in seconds, or -1 if a count is not as expected. The counts are 0 when `work` starts.
 template <typename Work>
-double best_of_three(const Data& data, const std::vector<unsigned>& expected, Work work) {
+double fastest_of_ten(const Data& data, const std::vector<unsigned>& expected, Work work) {
   gpu::DeviceArray<unsigned> counts(bins);
   gpu::EventTimer timer;
   double seconds = 1e9;
-  for (int run = 0; run < 3; ++run) {
+  for (int run = 0; run < 10; ++run) {
     counts.zero();
     timer.start();
     work(data.samples, counts.data());
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   const auto show = [&](const char* what, const auto& work, int copies = 0, bool counts = true) {
     std::string row = fmt::format("{:<25}", what);
     for (Data* data : {&uniform, &equal}) {
-      const double seconds = best_of_three(*data, counts ? data->expected : std::vector<unsigned>(bins), work);
+      const double seconds = fastest_of_ten(*data, counts ? data->expected : std::vector<unsigned>(bins), work);
       if (!counts) data->read_per_second = count / seconds;
       if (copies > 0 && count >= 512) {
         const double taken = turns(data->on_host, copies);

@@ -41,18 +41,23 @@ __global__ void square_by_pow(const float* in, float* out, std::size_t count) {
   if (i < count) out[i] = static_cast<float>(pow(in[i], 2));
 }
 
-/// The arithmetic of a launch alone, of numbers made of the threads' indexes: nothing is loaded, and nothing is stored,
-/// since no result is 1e30.
-__global__ void product_alone(float* out, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const float number = static_cast<float>(static_cast<int>(i));
-  if (i < count && number * number == 1e30F) out[i] = number;
+/// A number that costs one instruction: the bits of i behind those that stand for 1.
+__device__ float between_1_and_2(int i) { return __int_as_float(0x3F800000 | (i & 0x7FFFFF)); }
+
+/// The arithmetic of a launch alone: nothing is loaded, and nothing is stored, since no result is 1e30. No more threads
+/// than the device holds share the work, so that starting blocks takes hardly any of the time.
+__global__ void product_alone(float* out, int count) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const float number = between_1_and_2(i);
+    if (number * number == 1e30F) out[i] = number;
+  }
 }
 
-__global__ void pow_alone(float* out, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const float number = static_cast<float>(static_cast<int>(i));
-  if (i < count && static_cast<float>(pow(number, 2)) == 1e30F) out[i] = number;
+__global__ void pow_alone(float* out, int count) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const float number = between_1_and_2(i);
+    if (static_cast<float>(pow(number, 2)) == 1e30F) out[i] = number;
+  }
 }
 
 /// Memory comes in pieces of 32 bytes. How many bytes are used of each piece that a warp of 32 threads loads, if the
@@ -83,7 +88,7 @@ int main(int argc, char** argv) {
   const auto time_alone = [&](auto arithmetic) {
     return fastest_alone(
         [&] {
-          arithmetic<<<static_cast<unsigned>((count + threads - 1) / threads), threads>>>(out.data(), count);
+          arithmetic<<<gpu::resident_blocks(arithmetic, threads), threads>>>(out.data(), static_cast<int>(count));
           CUDA_CHECK(cudaGetLastError());
         },
         3);

@@ -72,7 +72,9 @@ int main(int argc, char** argv) {
   gpu::DeviceArray<unsigned long long> hits(1);
   auto* as_fours = reinterpret_cast<float4*>(numbers.data());
   const int blocks = gpu::resident_blocks(use_sequences, threads);
-  Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10, 1), xorwow(CURAND_RNG_PSEUDO_XORWOW, 1);
+  Generator philox(CURAND_RNG_PSEUDO_PHILOX4_32_10, 1), xorwow(CURAND_RNG_PSEUDO_XORWOW, 1),
+      dynamic(CURAND_RNG_PSEUDO_XORWOW, 1);
+  dynamic.set_order(CURAND_ORDERING_PSEUDO_DYNAMIC);
 
   const auto write = [&] {
     write_only<<<blocks_for(fours, threads), threads>>>(as_fours, fours);
@@ -110,6 +112,10 @@ int main(int argc, char** argv) {
     xorwow.fill(numbers);
     count_stored();
   });
+  check("XORWOW in the order DYNAMIC, stored", [&] {
+    dynamic.fill(numbers);
+    count_stored();
+  });
   check("Philox, stored", store_then_use);
   check("Philox, in place, as in the lesson", as_in_lesson);
   check("Philox, in place, a sequence per thread", in_place);
@@ -118,6 +124,7 @@ int main(int argc, char** argv) {
   cookbook::Figures figures(fmt::format("{} random floats", fours * 4), cookbook::rate("G/s", 1e9), gpu::device());
   figures.measure({gpu::timed_row("write only, nothing random", amount, write),
                    gpu::timed_row("cuRAND host, XORWOW, stored", amount, [&] { xorwow.fill(numbers); }),
+                   gpu::timed_row("the same in the order DYNAMIC", amount, [&] { dynamic.fill(numbers); }),
                    gpu::timed_row("cuRAND host, Philox, stored", amount, [&] { philox.fill(numbers); }),
                    gpu::timed_row("Philox, stored and then used", amount, store_then_use),
                    gpu::timed_row("Philox, in place, as in the lesson", amount, as_in_lesson),
