@@ -67,9 +67,11 @@ TEST(cuda_profiling_timing, each_slow_launch_is_at_least_twice_as_slow_and_only_
       EXPECT_GT(std::stod(slower[i]), 2) << result.text();
     }
     EXPECT_NEAR(std::stod(slower[i]), std::stod(times[i]) / std::stod(times[0]), 0.15) << result.text();
-    EXPECT_LT(std::stod(arithmetic[i]), std::stod(times[i])) << result.text();
+    // The loop of the arithmetic alone may cost a little more than a launch hides behind its loads.
+    EXPECT_LT(std::stod(arithmetic[i]), 1.2 * std::stod(times[i])) << result.text();
   }
-  for (const int i : {0, 1, 2}) EXPECT_GT(std::stod(arithmetic[3]), 2 * std::stod(arithmetic[i])) << result.text();
+  for (const int i : {0, 1, 2}) EXPECT_LT(std::stod(arithmetic[i]), 0.5 * std::stod(times[i])) << result.text();
+  EXPECT_GT(std::stod(arithmetic[3]), 0.8 * std::stod(times[3])) << result.text();
 }
 
 /// The path of Nsight Compute's ncu, or nothing.
