@@ -1,4 +1,4 @@
-/// A pool of threads for many small tasks: it wakes as few workers as possible, and its tasks lie in several queues.
+/// A pool of threads for many small tasks: it wakes few workers, and its tasks lie in several queues.
 #pragma once
 
 #include <algorithm>
