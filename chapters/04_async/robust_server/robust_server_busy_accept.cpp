@@ -1,8 +1,8 @@
 // Pitfall: accept() fails, and the server tries again at once
 //
-// A process may have so many files open and no more; here, sixteen. When none is left, accept() fails. The client stays
-// in the system's queue, so the next accept() fails as well, and so on: the loop uses the whole processor, and serves
-// nobody faster. (Here it gives up after 1,000 times, to tell.) A pause of some milliseconds after an error is enough.
+// A process may have only so many file descriptors open; here, sixteen. When none is left, accept() fails. The client
+// stays in the system's queue, so the next accept() fails as well, and so on: the loop keeps a processor busy, and no
+// client gains by it. (Here it gives up after 1,000 times.) A pause of some milliseconds after an error is enough.
 //
 // Compile: g++ -std=c++20 -O2 chapters/04_async/robust_server/robust_server_busy_accept.cpp -pthread -o robust_server_busy_accept
 // Run:     robust_server_busy_accept
