@@ -76,8 +76,8 @@ inline Sum by_threads(Numbers a, Numbers b, std::size_t tasks) {
   return sum;
 }
 
-/// What a worker process does: it receives its part of both rows, and sends back their dot product. (fork has given it
-/// a copy of all rows. It does not use that, as a worker on another machine could not.)
+/// What a worker process does: it receives its part of both vectors, and sends back their dot product. (fork has given
+/// it a copy of both vectors. It does not use that, as a worker on another machine could not.)
 inline void work(int parent, std::size_t count) {
   std::vector<Number> a(count), b(count);
   receive_values(parent, a.data(), count);
