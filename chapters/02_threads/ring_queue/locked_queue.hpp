@@ -9,7 +9,8 @@
 #include <optional>
 #include <utility>
 
-/// Its put(), get() and close() do what those of RingQueue do.
+/// Its put(), get() and close() do what those of RingQueue do, except that close() never waits, and that put() after
+/// close() is not refused.
 template <typename T>
 class LockedQueue {
  public:
