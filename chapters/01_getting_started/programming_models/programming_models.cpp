@@ -23,14 +23,14 @@
 namespace {
 
 /// Prints the shortest time of all runs, and what was exchanged in the last one. Returns how many of them did not give
-/// the expected sum. There are at least three runs, and more in the first 0.2 s: the first passes over the same numbers
+/// the expected sum. There are at least three runs, and more in the first 0.1 s: the first passes over the same numbers
 /// take longer than later ones.
 template <typename Model>
 int measure(std::string_view name, const std::size_t& exchanged, std::string_view unit, Sum expected, Model model) {
   double shortest = 1e9;
   int wrong = 0;
   const cookbook::Stopwatch all_runs;
-  for (int i = 0; i < 3 || all_runs.seconds() < 0.2; ++i) {
+  for (int i = 0; i < 3 || all_runs.seconds() < 0.1; ++i) {
     const cookbook::Stopwatch watch;
     wrong += model() != expected;
     shortest = std::min(shortest, watch.seconds());
