@@ -67,7 +67,7 @@ TEST(cuda_profiling_timing, each_slow_launch_is_at_least_twice_as_slow_and_only_
       EXPECT_GT(std::stod(slower[i]), 2) << result.text();
     }
     EXPECT_NEAR(std::stod(slower[i]), std::stod(times[i]) / std::stod(times[0]), 0.15) << result.text();
-    // The loop of the arithmetic alone may cost a little more than a launch hides behind its loads.
+    // On an H200 pow() took a little longer alone (267 us) than with loads and stores (256 us).
     EXPECT_LT(std::stod(arithmetic[i]), 1.2 * std::stod(times[i])) << result.text();
   }
   for (const int i : {0, 1, 2}) EXPECT_LT(std::stod(arithmetic[i]), 0.5 * std::stod(times[i])) << result.text();
