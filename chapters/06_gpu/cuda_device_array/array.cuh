@@ -125,8 +125,8 @@ Expression<Operation, Left, Right> combine(Left left, Right right) {
 template <typename T>
 using OperandOf = decltype(operand(std::declval<const T&>()));
 
-/// True if at least one operand is an array or an expression. For other types, such as two numbers, the operators below
-/// do not exist.
+/// True if at least one operand is an array or an expression. For other types, such as an enumeration and a number, the
+/// operators below do not exist.
 template <typename Left, typename Right>
 concept OneIsAnArray = !(std::is_same_v<OperandOf<Left>, Number> && std::is_same_v<OperandOf<Right>, Number>);
 
