@@ -4,7 +4,7 @@
 // which the work-items of a group share, and then 8 x 8 elements per work-item, in registers; for processors 8 x 32
 // elements per work-item, in vectors and without local memory. The program prints how many numbers each kernel loads
 // per multiply-add, from global and from local memory together, and how fast it is on this device. All four add in the
-// same order, so their elements have the same bits as the host's.
+// same order, so their elements are equal to the host's.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_matrix_product/opencl_matrix_product.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_matrix_product
 // Run:     opencl_matrix_product [--size N] [--device N]
@@ -71,6 +71,6 @@ int main(int argc, char** argv) {
   }
 
   cookbook::Checks checks;
-  checks.equal(fmt::format("kernels that differ from the host in {} compared elements", expected.size()), wrong, 0);
+  checks.equal(fmt::format("kernels with a wrong element among the {} compared", expected.size()), wrong, 0);
   return checks.exit_code();
 }
