@@ -19,7 +19,7 @@ class Chain : public api::Chain::Server {
 
   kj::Promise<void> process(ProcessContext context) override {
     ++open_;
-    auto answered = kj::defer([this] { --open_; });  // when the call is answered or given up
+    auto count_down = kj::defer([this] { --open_; });  // when the call is answered, even if its client has given up
     Texts message = remote::texts_of(context.getParams().getMessage());
     const std::string indent(2 * message.size(), ' ');  // the deeper the call, the longer the message
     if (std::find(message.begin(), message.end(), own_) != message.end()) {
@@ -34,12 +34,12 @@ class Chain : public api::Chain::Server {
     if (!next_)
       next_ = std::make_shared<Proxy>(remote::find<api::Chain>(node_, names_, "example.chainTopology." + next_name_));
     const std::shared_ptr<Proxy> next = next_;  // which this call keeps, in `forget_next`, until it is answered
-    auto request = (*next)->processRequest();
-    remote::fill(request.initMessage(static_cast<unsigned>(message.size())), message);
     auto forget_next = [this, next](kj::Exception&& error) {
       if (next_ == next) next_ = nullptr;  // the next call looks it up again: it may have been started meanwhile
       kj::throwFatalException(kj::mv(error));
     };
+    auto request = (*next)->processRequest();
+    remote::fill(request.initMessage(static_cast<unsigned>(message.size())), message);
     auto pass_back = [this, context, indent](auto&& answer) mutable {
       say(indent + own_ + " has its answer");
       Texts result = remote::texts_of(answer.getResult());
@@ -47,7 +47,7 @@ class Chain : public api::Chain::Server {
       remote::fill(context.getResults().initResult(static_cast<unsigned>(result.size())), result);
     };
     // Returns at once: until the answer comes, this process can take the next call.
-    return request.send().then(kj::mv(pass_back), kj::mv(forget_next)).attach(kj::mv(answered));
+    return request.send().then(kj::mv(pass_back), kj::mv(forget_next)).attach(kj::mv(count_down));
   }
 
  private:
