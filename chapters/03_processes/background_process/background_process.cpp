@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   constexpr milliseconds soon(100);
   constexpr std::chrono::seconds in_time(30);
   const milliseconds delay(delay_ms);
-  cookbook::println("at its end main ...              child, if main returns   child, if main is killed");
+  cookbook::println("main, unless it is killed, ...   child, if main returns   child, if main is killed");
   const auto nothing = print_row("does nothing", main_that_does_nothing, std::chrono::seconds(3), soon);
   const auto waited = print_row("waits for its child", main_that_waits, delay, soon);
   const auto killed = print_row("kills its child", main_that_kills_it, a_long_time, soon);
