@@ -94,12 +94,15 @@ TEST_F(trace_timeline, tasks_lie_between_reading_and_writing) {
   Lines names;
   const auto events = events_in(json, names);
   for (int process = 1; process <= 2; ++process) {
-    double read = NAN, write = NAN;
+    double read = NAN, write = NAN, written = NAN;
     for (const Seen& event : events) {
       if (event.process == process && event.name == "READ") read = event.end;
-      if (event.process == process && event.name == "WRITE") write = event.begin;
+      if (event.process != process || event.name != "WRITE") continue;
+      write = event.begin;
+      written = event.end;
     }
     EXPECT_GE(read, 10);
+    EXPECT_GE(written - write, 10 - 0.01);
     for (const Seen& event : events) {
       if (event.process != process || event.name.size() > 1) continue;
       EXPECT_GE(event.begin, read);
