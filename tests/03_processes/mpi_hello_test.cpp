@@ -100,8 +100,8 @@ void expect_with_error(double error, const std::string& verdict, int exit_code) 
   EXPECT_EQ(main_of_the_program(1, arguments), exit_code);
 }
 
-TEST(mpi_hello_small_error, is_allowed_up_to_1e_10) { expect_with_error(9e-11, "yes", 0); }
-TEST(mpi_hello_larger_error, is_a_failure) { expect_with_error(1.1e-10, "no, expected yes", 1); }
+TEST(mpi_hello_small_error, is_allowed_up_to_1e_11) { expect_with_error(9e-12, "yes", 0); }
+TEST(mpi_hello_larger_error, is_a_failure) { expect_with_error(1.1e-11, "no, expected yes", 1); }
 
 TEST(mpi_hello, more_ranks_than_rectangles_do_no_harm) {
   const auto result = run_ranks(5, "mpi_hello", {"--intervals", "3"});
