@@ -206,6 +206,14 @@ TEST(speedup_laws, no_job_gains_far_more_than_there_are_processors) {
   }
 }
 
+// Such a job is no larger for more threads. If it were taken for one, the gain would be that number of threads.
+TEST(speedup_laws, a_job_without_a_parallel_part_gains_nothing) {
+  const auto result = run("speedup_laws", {"--threads", "4", "--serial", "100", "--units", "1000"});
+  const auto gain = result.captures(more_work_of("4"));
+  ASSERT_EQ(gain.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(gain[0]), 2) << result.text();
+}
+
 TEST(speedup_laws_timing, one_thread_gains_nothing_and_two_do) {
   const auto result = run("speedup_laws", {"--threads", "2"});
   const auto same = result.captures(same_work_of("[12]")), more = result.captures(more_work_of("[12]"));
