@@ -248,6 +248,27 @@ TEST(celery_chain, a_worker_takes_only_the_task_that_it_executes_and_leaves_the_
   EXPECT_EQ(outcome(next), "10");
 }
 
+TEST(celery_chain, a_worker_that_has_held_tasks_for_later_leaves_the_next_one_to_others_too) {
+  if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
+  const Broker broker;
+  const test_support::TemporaryDirectory folder;
+  celery::Registry registry = celery::registered_tasks("app");
+  registry.add("sleep", [&](const celery::Task&) -> celery::json::value {
+    std::filesystem::create_directory(folder.path / "begun");
+    std::this_thread::sleep_for(1h);
+    return 0;
+  });
+  const auto work = [&] { celery::ChainWorker(broker.url(), registry).run(1'000'000); };
+  celery::Client client(broker.url());
+  const cookbook::ChildProcess busy(work);
+  for (int i = 0; i < 2; ++i) client.apply_async("app.add", {5, 5}, {}, {.countdown = 0.1});
+  client.apply_async("sleep", {}, {}, {.countdown = 0.3});
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(folder.path / "begun"); }));
+  const celery::Client::Handle next = client.delay("app.add", 1, 2);
+  const cookbook::ChildProcess other(work);
+  EXPECT_EQ(outcome(next), "3");
+}
+
 TEST(celery_chain, a_chain_that_has_a_task_that_cannot_be_read_fails_before_its_first_task_is_executed) {
   if (!Broker::installed()) GTEST_SKIP() << "install rabbitmq-server";
   const Broker broker;

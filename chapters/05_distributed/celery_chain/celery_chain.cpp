@@ -7,8 +7,10 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_chain/celery_chain.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_chain
 // Run:     celery_chain [--pause-ms N]
 
+#include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "broker.hpp"
@@ -19,6 +21,8 @@
 #include "worker.hpp"
 
 namespace {
+
+using namespace std::chrono_literals;
 
 std::int64_t add(std::int64_t x, std::int64_t y) { return x + y; }
 
@@ -33,7 +37,7 @@ int main(int argc, char** argv) {
   celery::Registry registry;
   registry.add("add", {"x", "y"}, add);
   registry.add("flaky", [&](const celery::Task& task) -> celery::json::value {  // fails as often as its argument says
-    if (celery::json::value(task.retries) != task.args.at(0)) throw celery::Retry{1e-3 * pause_ms, 3, "not yet"};
+    if (task.retries != task.args.at(0).as_int64()) throw celery::Retry{1e-3 * pause_ms, 3, "not yet"};
     return "done";
   });
   const Broker broker;
@@ -55,7 +59,7 @@ int main(int argc, char** argv) {
       own.between = [] { std::raise(SIGKILL); };
       own.run(1);
     }));
-    while (watching.consumers("celery") > 0) continue;  // until the broker has noticed it
+    while (watching.consumers("celery") > 0) std::this_thread::sleep_for(1ms);  // until the broker has noticed it
     checks.equal("messages left for another worker", watching.waiting("celery"), expected);
   };
 

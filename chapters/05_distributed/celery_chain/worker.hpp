@@ -17,7 +17,7 @@ class ChainWorker {
  public:
   ChainWorker(const std::string& url, const Registry& registry) : broker_(url), registry_(registry) {
     declare_task_queue(broker_, "celery");
-    broker_.prefetch(1);
+    set_prefetch();
     broker_.consume("celery");
   }
 
@@ -31,13 +31,14 @@ class ChainWorker {
   void run(int tasks) {
     while (tasks > 0) {
       if (!held_.empty() && held_.begin()->first <= now()) {
-        handle(std::exchange(held_.begin()->second, {}));
-        held_.erase(held_.begin());
+        const amqp::Delivery message = std::move(held_.extract(held_.begin()).mapped());
+        set_prefetch();
+        handle(message);
         --tasks;
       } else if (auto message = broker_.next(time_to_wait())) {
         if (const std::optional<Time> due = due_later(*message)) {
           held_.emplace(*due, std::move(*message));
-          broker_.prefetch(static_cast<std::uint16_t>(std::min<std::size_t>(held_.size() + 1, 65'535)));
+          set_prefetch();
         } else {
           handle(*message);
           --tasks;
@@ -47,6 +48,9 @@ class ChainWorker {
   }
 
  private:
+  /// The broker may send one message besides those that are held, the task to be executed. Others get the next one.
+  void set_prefetch() { broker_.prefetch(static_cast<std::uint16_t>(std::min<std::size_t>(held_.size() + 1, 65'535))); }
+
   void handle(const amqp::Delivery& message) {
     if (acknowledge_first) {  // wrong: the task is lost if this worker is killed
       broker_.acknowledge(message);
@@ -56,7 +60,7 @@ class ChainWorker {
     try {
       task = read_task(message);
       check_chain(task);
-      replace(task, execute(task));
+      replace(task, execute(task));  // publishes what takes its place
     } catch (const Retry& retry) {
       replace_by_itself(task, retry);
     } catch (const Malformed& malformed) {
