@@ -16,11 +16,11 @@ TEST(cloud_models, prints_who_manages_which_layer_and_the_model_for_it) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   // From the top of the stack to its bottom, below the names of the models.
   const std::vector<std::string> table = {
-      "to control        on premises IaaS        containers  PaaS        SaaS        choose",
+      "must control      on premises IaaS        containers  PaaS        SaaS        choose",
       "data              customer    customer    customer    customer    customer    SaaS",
       "application       customer    customer    customer    customer    provider    PaaS",
       "runtime           customer    customer    customer    provider    provider    containers",
-      "operating-system  customer    customer    both        provider    provider    IaaS",
+      "operating system  customer    customer    both        provider    provider    IaaS",
       "virtualisation    customer    provider    provider    provider    provider    on premises",
       "hardware          customer    provider    provider    provider    provider    on premises"};
   ASSERT_GE(result.out.size(), table.size()) << result.text();
@@ -52,7 +52,7 @@ TEST(cloud_models_models, the_one_that_is_chosen_leaves_the_whole_layer_to_the_c
 TEST(cloud_models_unpatched, names_exactly_the_layers_between_the_two_models) {
   const auto result = run("cloud_models_unpatched");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, testing::ElementsAre("nobody updates the operating-system", "nobody updates the runtime"));
+  EXPECT_THAT(result.out, testing::ElementsAre("nobody updates the operating system", "nobody updates the runtime"));
 }
 
 }  // namespace

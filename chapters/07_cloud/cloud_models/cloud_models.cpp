@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   cookbook::Options options("Show who manages which layer in the service models of the cloud");
   options.parse(argc, argv);
 
-  print_row("to control", "choose", [](const Model& model) { return model.name; });
+  print_row("must control", "choose", [](const Model& model) { return model.name; });
   std::vector<std::string> chosen;
   for (std::size_t i = layer_names.size(); i-- > 0;) {
     const Layer layer = Layer(i);

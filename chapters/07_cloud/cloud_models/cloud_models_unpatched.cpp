@@ -6,7 +6,7 @@
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/cloud_models/cloud_models_unpatched.cpp -o cloud_models_unpatched
 // Run:     cloud_models_unpatched
-// Symptom: exit 1, prints "nobody updates the operating-system"
+// Symptom: exit 1, prints "nobody updates the operating system"
 
 #include <cstdio>
 
@@ -18,8 +18,8 @@ int main() {
   int forgotten = 0;
   for (std::size_t i = 0; i < layer_names.size(); ++i) {
     const Layer layer = Layer(i);
-    const bool by_customer = customer_manages(paas, layer);   // wrong: the list that was right before the move
-    const bool by_provider = !customer_manages(iaas, layer);  // what the new contract says
+    const bool by_customer = customer_manages(paas, layer);  // wrong: the list that was right before the move
+    const bool by_provider = provider_manages(iaas, layer);  // what the new contract says
     if (by_customer || by_provider) continue;
     std::printf("nobody updates the %s\n", layer_names[i].data());
     ++forgotten;

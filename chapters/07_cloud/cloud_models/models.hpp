@@ -7,7 +7,7 @@
 /// The layers, from the bottom of the stack to its top.
 enum class Layer { hardware, virtualisation, operating_system, runtime, application, data };
 
-inline constexpr std::array<std::string_view, 6> layer_names = {"hardware", "virtualisation", "operating-system",
+inline constexpr std::array<std::string_view, 6> layer_names = {"hardware", "virtualisation", "operating system",
                                                                 "runtime",  "application",    "data"};
 
 /// A service model is a cut through the stack: the provider manages the layers below it, the customer the others. On
