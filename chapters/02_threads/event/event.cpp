@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   });
   cookbook::println("threads that go on after     set()   set(), clear()");
   cookbook::println("of 3 that wait      {:>14}{:>17}", by_state[0], by_pulse[0]);
-  cookbook::println("of 1 that comes later{:>13}{:>17}\n", by_state[1], by_pulse[1]);
+  cookbook::println("of 1 that waits afterwards{:>8}{:>17}\n", by_state[1], by_pulse[1]);
 
   bool stays_set = true;
   std::vector<long> sums;
