@@ -1,6 +1,8 @@
 // Broadcast: the program seen from outside, and the two broadcasts by hand among ranks.
 
-#include "03_processes/mpi_broadcast/broadcast_by_hand.hpp"
+#define main main_of_the_program  // it is run from inside, too
+#include "03_processes/mpi_broadcast/mpi_broadcast.cpp"
+#undef main
 
 #include <algorithm>
 #include <bit>
@@ -12,8 +14,9 @@
 
 namespace {
 
-int messages = 0;   // that this rank has sent
-int round_now = 0;  // of the last message that this rank has sent or received
+int broadcasts = 0;  // calls of MPI_Bcast for rank 2
+int messages = 0;    // that this rank has sent
+int round_now = 0;   // of the last message that this rank has sent or received
 
 /// The tag of a second message, which tells in which round the first was sent.
 constexpr int round_tag = 999;
@@ -27,6 +30,10 @@ extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, 
   ++round_now;
   PMPI_Send(&round_now, 1, MPI_INT, to, round_tag, comm);
   return PMPI_Send(data, count, type, to, tag, comm);
+}
+extern "C" int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  broadcasts += root == 2;
+  return PMPI_Bcast(data, count, type, root, comm);
 }
 extern "C" int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                         MPI_Status* status) {
@@ -76,6 +83,13 @@ TEST(mpi_broadcast, the_picture_shows_when_each_rank_gets_the_value_for_any_root
     EXPECT_EQ(rows_of(result), rows) << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
+}
+
+TEST(mpi_broadcast_program, every_rank_calls_the_broadcast_of_the_library_once) {
+  if (again_as_ranks(4, "mpi_broadcast_test")) return;
+  char name[] = "mpi_broadcast", option[] = "--root=2", *arguments[] = {name, option, nullptr};
+  EXPECT_EQ(main_of_the_program(2, arguments), 0);
+  EXPECT_EQ(broadcasts, 1);
 }
 
 TEST(mpi_broadcast, a_root_that_does_not_exist_is_refused) {
