@@ -70,6 +70,7 @@ TEST(false_sharing, prints_a_row_per_distance) {
   EXPECT_EQ(result.captures("^two threads +(\\d+) bytes +one +[0-9.]+ ns$"), (Texts{"8", "16", "32", "56"}))
       << result.text();
   EXPECT_EQ(result.captures("^two threads +(\\d+) bytes +two +[0-9.]+ ns$"), (Texts{"64", "128"})) << result.text();
+  EXPECT_EQ(result.lines_with("^one, with local sums +[0-9.]+ ns$").size(), 1U) << result.text();
   EXPECT_EQ(result.captures("^two, with local sums +(\\d+) bytes +one +[0-9.]+ ns$"), Texts{"8"}) << result.text();
 }
 
@@ -80,14 +81,20 @@ TEST(false_sharing_timing, atomic_additions_in_one_line_take_longer) {
   ASSERT_EQ(times.size(), 6U) << result.text();
   for (std::size_t i = 0; i < 4; ++i) EXPECT_GT(std::stod(times[i]), 1.5 * std::stod(times[5])) << result.text();
   EXPECT_LT(std::stod(times[4]), std::stod(times[0])) << result.text();
+  const auto alone = result.captures("^one thread +([0-9.]+) ns$");
+  ASSERT_EQ(alone.size(), 1U) << result.text();
+  EXPECT_LT(std::stod(times[5]), 1.5 * std::stod(alone[0])) << "the second thread costs something\n" << result.text();
+  EXPECT_GT(1.5 * std::stod(times[5]), std::stod(alone[0])) << "time per addition of both\n" << result.text();
 }
 
 TEST(false_sharing_timing, a_local_sum_is_much_faster_though_the_counters_lie_in_one_line) {
   const auto result = run("false_sharing");
   const auto atomic = result.captures("^one thread +([0-9.]+) ns"),
+             one = result.captures("^one, with local sums +([0-9.]+) ns$"),
              local = result.captures("^two, with local sums .* ([0-9.]+) ns$");
-  ASSERT_TRUE(atomic.size() == 1 && local.size() == 1) << result.text();
+  ASSERT_TRUE(atomic.size() == 1 && one.size() == 1 && local.size() == 1) << result.text();
   EXPECT_GT(std::stod(atomic[0]), 2 * std::stod(local[0])) << result.text();
+  EXPECT_GT(std::stod(atomic[0]), 2 * std::stod(one[0])) << "one thread alone gains it, too\n" << result.text();
 }
 
 }  // namespace

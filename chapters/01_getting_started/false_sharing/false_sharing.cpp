@@ -72,6 +72,10 @@ int main(int argc, char** argv) {
     });
   };
   for (const std::size_t distance : distances) add_row(distance, add_atomically);
+  rows.emplace_back("one thread, with local sums", 1, [&] {
+    made += counts;
+    return seconds_alone(first, add_locally, counts);
+  });
   add_row(distances.front(), add_locally);
   const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 21);  // in 21 rounds
 
@@ -80,10 +84,14 @@ int main(int argc, char** argv) {
     cookbook::println("{:<23}{:>15} bytes{:>9}{:>13.2f} ns", what, distance,
                       line_of(counters.at(distance)) == line_of(first) ? "one" : "two", ns(row));
   };
-  cookbook::println("{:<23}{:>21}{:>9}{:>16}", "", "from one to the other", "lines", "one addition");
-  cookbook::println("{:<53}{:>13.2f} ns", "one thread", ns(0));
+  const auto print_alone = [&](std::string_view what, std::size_t row) {
+    cookbook::println("{:<53}{:>13.2f} ns", what, ns(row));
+  };
+  cookbook::println("{:<20}{:>24}{:>9}{:>16}", "", "distance of the counters", "lines", "per addition");
+  print_alone("one thread", 0);
   for (std::size_t i = 0; i < distances.size(); ++i) print("two threads", distances[i], i + 1);
-  print("two, with local sums", distances.front(), distances.size() + 1);
+  print_alone("one, with local sums", distances.size() + 1);
+  print("two, with local sums", distances.front(), distances.size() + 2);
 
   cookbook::Checks checks;
   const long counted = std::accumulate(counters.all.begin(), counters.all.end(), 0L);
