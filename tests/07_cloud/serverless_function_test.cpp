@@ -122,6 +122,17 @@ TEST(serverless_function_emulator, only_the_first_call_starts_the_program) {
   EXPECT_TRUE(hello.invoke("{}").cold);
 }
 
+TEST(serverless_function_emulator, the_duration_of_a_call_has_the_start_of_its_program) {
+  const test_support::TemporaryDirectory folder;
+  const std::string program = folder.path / "late";
+  std::ofstream(program) << "#!/bin/sh\nsleep 0.1\nexec " << test_support::bin() << "/serverless_function_bootstrap\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  LambdaEmulator late(program, "lambda_function.lambda_handler", 5s);
+  const CallResult cold = late.invoke(sample);
+  EXPECT_TRUE(cold.ok && cold.cold) << cold.body;
+  EXPECT_GE(cold.ms, 100);
+}
+
 TEST(serverless_function_emulator, a_part_of_a_millisecond_is_billed_as_a_whole_one) {
   LambdaEmulator counter = emulator_of("count_handler");
   for (const char* event : {R"({"milliseconds":0})", R"({"milliseconds":0})", R"({"milliseconds":3})"}) {

@@ -29,7 +29,8 @@ inline void log_line(const std::string& line) { std::printf("%s\n", line.c_str()
 /// The connection to the platform.
 class RuntimeApi {
  public:
-  /// `address` is like "127.0.0.1:9001". Throws boost::system::system_error if nobody is there.
+  /// `address` is like "127.0.0.1:9001", a number and not a name. Throws boost::system::system_error if nobody is
+  /// there.
   explicit RuntimeApi(const std::string& address) : host_(address) {
     const auto colon = address.rfind(':');
     const auto port = static_cast<unsigned short>(std::stoi(address.substr(colon + 1)));
@@ -65,12 +66,13 @@ inline void run_bootstrap(const std::map<std::string, Handler>& handlers) {
   const std::string_view handler_name(name);
   const auto entry = handlers.find(std::string(handler_name.substr(handler_name.rfind('.') + 1)));
   if (entry == handlers.end()) throw std::invalid_argument("there is no function " + std::string(handler_name));
+  const Handler& handler = entry->second;
   for (;;) {
     const auto next = api.exchange(http::verb::get, "invocation/next");
     const std::string id(next["Lambda-Runtime-Aws-Request-Id"]);
     std::string kind = "/response", answer;
     try {
-      answer = serialize(entry->second(boost::json::parse(next.body()).as_object()));
+      answer = serialize(handler(boost::json::parse(next.body()).as_object()));
     } catch (const std::exception& error) {
       kind = "/error";
       answer = error_text("Function.Error", error.what());
