@@ -27,12 +27,13 @@ struct Row {
 const std::vector<Row> rows = {
     {"locked", "right", "-"},
     {"forgotten", "wrong", "writing variable 'balance_' requires holding mutex 'mutex_' exclusively"},
-    {"helper_without", "wrong", "calling function 'add' requires holding mutex 'mutex_' exclusively"},
+    {"add_without_lock", "wrong", "calling function 'add' requires holding mutex 'mutex_' exclusively"},
     {"early_return", "wrong", "mutex 'mutex_' is not held on every path through here"},
     {"wrong_mutex", "wrong", "writing variable 'balance_' requires holding mutex 'other.mutex_' exclusively"},
-    {"twice", "wrong", "cannot call function 'locked_inside' while mutex 'mutex_' is held"},
+    {"locked_twice", "wrong", "cannot call function 'locked_inside' while mutex 'mutex_' is held"},
     {"locked_inside", "right", "-"},
-    {"leaked", "wrong", "-"},
+    {"pointer_returned", "wrong", "-"},
+    {"through_pointer", "wrong", "-"},
     {"in_opposite_order", "wrong", "-"},
     {"in_a_lambda", "right", "writing variable 'balance_' requires holding mutex 'mutex_' exclusively"},
     {"if_wanted", "right", "mutex 'mutex_' is not held on every path through here"}};
@@ -95,7 +96,7 @@ TEST(thread_safety_analysis, functions_that_are_right_can_be_called_one_after_an
       account.in_a_lambda(100);
       account.if_wanted(true);
       account.if_wanted(false);
-      EXPECT_EQ(*account.leaked(), 112 * round);  // nobody else uses the balance
+      EXPECT_EQ(*account.pointer_returned(), 112 * round);  // nobody else uses the balance
     }
   });
 }
@@ -130,7 +131,8 @@ TEST(thread_safety_analysis, skips_itself_without_clang) {
 ToolResult judged(const std::string& members) {
   const test_support::TemporaryDirectory folder;
   const std::string source = folder.path / "members.cpp";
-  std::ofstream(source) << "#include \"annotated_mutex.hpp\"\nclass Example {\n  Mutex mutex_;\n  std::mutex plain_;\n"
+  std::ofstream(source) << "#include <condition_variable>\n#include \"annotated_mutex.hpp\"\nclass Example {\n  Mutex "
+                           "mutex_;\n  std::mutex plain_;\n"
                         << "  int value_ GUARDED_BY(mutex_) = 0;\n public:\n"
                         << members << "\n};\n";
   const std::string headers = beside(__FILE__, "../../chapters/09_diagnosis/thread_safety_analysis");
@@ -152,6 +154,14 @@ TEST(thread_safety_analysis, what_the_page_says_of_other_uses_is_true) {
   EXPECT_NE(judged("void f() { auto g = [&]() REQUIRES(mutex_) { ++value_; }; g(); }").exit_code, 0);
   EXPECT_EQ(judged("void g() REQUIRES(mutex_) { ++value_; } void f() { auto h = &Example::g; (this->*h)(); }").text, "")
       << "a call through a pointer is not checked";
+  EXPECT_EQ(judged("void f(void (*g)(int&)) { g(value_); }").text, "") << "nor is what such a call gets";
+  EXPECT_EQ(judged("template <typename T> void f(T amount) { value_ += amount; }").text, "")
+      << "nobody instantiates it";
+  EXPECT_EQ(judged("__attribute__((no_thread_safety_analysis)) void f() { ++value_; }").text, "");
+  EXPECT_EQ(judged("std::condition_variable_any changed_; void f() { Lock lock(mutex_); while (value_ == 0) "
+                   "changed_.wait(mutex_); }")
+                .text,
+            "");
 }
 
 TEST(thread_safety_analysis, the_pitfall_passes_the_analysis_and_its_own_run) {

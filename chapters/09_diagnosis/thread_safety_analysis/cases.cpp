@@ -1,6 +1,6 @@
 // Right and wrong uses of a guarded variable
 //
-// Eleven functions of a class with a variable that a mutex protects. thread_safety_analysis.cpp lets Clang judge them;
+// Twelve functions of a class with a variable that a mutex protects. thread_safety_analysis.cpp lets Clang judge them;
 // the word at the end of a function's first line says whether it is right. GCC compiles all of them.
 //
 // Compile: clang++ -std=c++20 -fsyntax-only -Wthread-safety -Ichapters/09_diagnosis/thread_safety_analysis chapters/09_diagnosis/thread_safety_analysis/cases.cpp
@@ -16,7 +16,7 @@ class Account {
   void forgotten(long amount) {  // wrong
     balance_ += amount;
   }
-  void helper_without(long amount) {  // wrong
+  void add_without_lock(long amount) {  // wrong
     add(amount);
   }
   bool early_return(long amount) {  // wrong
@@ -30,7 +30,7 @@ class Account {
     Lock lock(mutex_);
     other.balance_ += 1;
   }
-  void twice(long amount) {  // wrong
+  void locked_twice(long amount) {  // wrong
     Lock lock(mutex_);
     locked_inside(amount);
   }
@@ -38,9 +38,13 @@ class Account {
     Lock lock(mutex_);
     balance_ += amount;
   }
-  long* leaked() {  // wrong
+  long* pointer_returned() {  // wrong
     Lock lock(mutex_);
     return &balance_;
+  }
+  void through_pointer(long amount) {  // wrong
+    long* const balance = &balance_;
+    *balance += amount;
   }
   void in_opposite_order(Account& other) {  // wrong
     Lock mine(mutex_);
