@@ -2,6 +2,7 @@
 
 #include "05_distributed/retry_budget/retry.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <string>
@@ -39,9 +40,10 @@ TEST(retry_budget, its_table_shows_what_ends_the_overload_and_what_does_not) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(run("retry_budget").out, result.out);
   for (const char* row :
-       {"no repetitions +66 +98 % +98 % +23 s", "at once +268 +99 % +0 % +never",
-        "back-off, jitter +268 +99 % +0 % +never", "\\.\\.\\. and a budget +71 +99 % +100 % +26 s",
-        "\\.\\.\\. and a breaker +67 +99 % +100 % +18 s", "at once, server drops late +67 +99 % +100 % +14 s"}) {
+       {"no repetitions +313 +66 +98 % +98 % +23 s", "at once +839 +268 +99 % +0 % +never",
+        "back-off, jitter +770 +268 +99 % +0 % +never", "back-off, jitter, budget +349 +71 +99 % +100 % +26 s",
+        "back-off, jitter, breaker +85 +67 +99 % +100 % +18 s",
+        "at once, server drops late +263 +67 +99 % +100 % +14 s", "at once, queue of 90 +90 +68 +99 % +100 % +14 s"}) {
     EXPECT_EQ(result.lines_with("^" + std::string(row) + "$").size(), 1U) << row << "\n" << result.text();
   }
 }
@@ -56,6 +58,11 @@ TEST(retry_budget_simulate, the_seed_changes_the_requests_and_not_the_lesson) {
       Policy dropping = plain;
       dropping.server_drops = true;
       EXPECT_GT(answered(simulate(dropping, seed, 60), 17, 60), 0.98) << seed;
+      Policy limited = plain;
+      limited.queue_limit = 90;
+      const Outcome outcome = simulate(limited, seed, 60);
+      EXPECT_GT(answered(outcome, 17, 60), 0.98) << seed;
+      EXPECT_EQ(*std::max_element(outcome.queued.begin(), outcome.queued.end()), 90) << seed;
     }
     const Outcome none = simulate({}, seed, 60);
     requests.insert(none.requests);

@@ -17,7 +17,8 @@ struct Policy {
   bool jitter = false;    ///< and for a random time
   bool budget = false;
   bool breaker = false;
-  bool server_drops = false;  ///< the server drops, in no time, attempts for which nobody waits any more
+  bool server_drops = false;    ///< the server drops, in no time, attempts for which nobody waits any more
+  std::size_t queue_limit = 0;  ///< an attempt that finds so many in the queue is dropped; 0: none is
 };
 
 /// What came of the simulated seconds.
@@ -26,6 +27,7 @@ struct Outcome {
   std::vector<long> started;   ///< the requests that began in each second
   std::vector<long> answered;  ///< those of them that were answered
   std::vector<long> load;      ///< the attempts that were sent in each second
+  std::vector<long> queued;    ///< the attempts that were in the queue when each second began
 };
 
 /// The server answers an attempt every 10 ms, in the order in which they come, but none in the seconds 10 to 14. In
@@ -55,12 +57,13 @@ inline Outcome simulate(const Policy& policy, unsigned seed, int seconds) {
 
   const auto attempt = [&](std::size_t request, int number, long now) {
     if (policy.breaker && !breaker.allows(now)) return;  // the request fails at once, and nothing is sent
-    queue.push_back({request, number, now});
-    waiting.push_back(queue.back());
+    waiting.push_back({request, number, now});
+    if (policy.queue_limit == 0 || queue.size() < policy.queue_limit) queue.push_back(waiting.back());
     ++outcome.attempts;
     ++outcome.load[static_cast<std::size_t>(now / per_second)];
   };
   for (long now = 0; now < end + 10 * per_second; ++now) {  // ten seconds more, for what is under way
+    if (now % per_second == 0) outcome.queued.push_back(static_cast<long>(queue.size()));
     if (now < end && arrivals() % 100 < 7) {
       requests.push_back({now});
       budget.on_request();

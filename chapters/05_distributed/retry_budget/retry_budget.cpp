@@ -2,9 +2,9 @@
 //
 // A simulated server can answer 100 requests per second and gets 70. For five seconds it answers nothing, and at all
 // times one answer in 50 gets lost. Clients repeat what has got no answer within a second. The output shows how many
-// attempts per second arrive later, and which share of the requests is answered. Where more than 100 arrive and the
-// server works on all of them, the overload lasts; a budget, a circuit breaker or a server that drops late requests
-// ends it.
+// attempts are in the server's queue when it works again, how many per second arrive later, and which share of the
+// requests is answered. Where more than 100 arrive and the server works on all of them, the overload lasts; a budget, a
+// circuit breaker, a server that drops late requests or a queue with a limit ends it.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/05_distributed/retry_budget/retry_budget.cpp common/cookbook/*.cpp -lfmt -pthread -o retry_budget
 // Run:     retry_budget [--seed N] [--repetitions N]
@@ -60,22 +60,23 @@ int main(int argc, char** argv) {
       {"no repetitions", {}},
       {"at once", {.repetitions = repetitions}},
       {"back-off, jitter", {.repetitions = repetitions, .back_off = true, .jitter = true}},
-      {"... and a budget", {.repetitions = repetitions, .back_off = true, .jitter = true, .budget = true}},
-      {"... and a breaker", {.repetitions = repetitions, .back_off = true, .jitter = true, .breaker = true}},
-      {"at once, server drops late", {.repetitions = repetitions, .server_drops = true}}};
+      {"back-off, jitter, budget", {.repetitions = repetitions, .back_off = true, .jitter = true, .budget = true}},
+      {"back-off, jitter, breaker", {.repetitions = repetitions, .back_off = true, .jitter = true, .breaker = true}},
+      {"at once, server drops late", {.repetitions = repetitions, .server_drops = true}},
+      {"at once, queue of 90", {.repetitions = repetitions, .queue_limit = 90}}};
   cookbook::println("The server can answer 100 attempts per second, but none between 10 and 15 s.");
-  cookbook::println("{:26}{:>17}{:>25}", "", "attempts/s", "answered requests of");
-  cookbook::println("{:26}{:>17}{:>12}{:>13}{:>15}", "repetitions", "in 20 to 30 s", "0 to 10 s", "40 to 60 s",
-                    "well again at");
+  cookbook::println("{:26}{:>9}{:>16}{:>25}", "what clients and", "queue", "attempts/s", "answered requests of");
+  cookbook::println("{:26}{:>9}{:>16}{:>12}{:>13}{:>15}", "server do", "at 15 s", "in 20 to 30 s", "0 to 10 s",
+                    "40 to 60 s", "well again at");
   std::map<std::string, Outcome> outcomes;
   for (const auto& [name, policy] : policies) {
     const Outcome outcome = outcomes[name] = simulate(policy, seed, seconds);
-    cookbook::println("{:26}{:17}{:>10} %{:>11} %{:>15}", name, load(outcome), answered(outcome, 0, 10),
-                      answered(outcome, 40, 60), recovery(outcome));
+    cookbook::println("{:26}{:9}{:16}{:>10} %{:>11} %{:>15}", name, outcome.queued[15], load(outcome),
+                      answered(outcome, 0, 10), answered(outcome, 40, 60), recovery(outcome));
   }
 
   cookbook::Checks checks;
   checks.equal("at once, answered in the last ten seconds (%)", answered(outcomes["at once"], 50, 60), 0);
-  checks.equal("with a budget (%)", answered(outcomes["... and a budget"], 50, 60), 100);
+  checks.equal("with a budget (%)", answered(outcomes["back-off, jitter, budget"], 50, 60), 100);
   return checks.exit_code();
 }
