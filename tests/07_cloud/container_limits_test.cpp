@@ -80,14 +80,51 @@ TEST(container_limits, each_wall_holds_what_it_is_for_and_nothing_is_left_behind
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path));
   SKIP_UNLESS_ALLOWED(result);
   const std::string leaves = topmost_group_takes_processes() ? "100" : "19";
-  //                                   none     pivot_root no caps   seccomp   cgroup   no caps, cgroup and all four
+  //                                   chroot   pivot_root no caps   seccomp   cgroup   no caps, cgroup and all four
   for (const std::string& row : std::vector<std::string>{
            "read a file outside +reads it +not there +refused +refused +reads it +refused +refused",
            "start 100 processes +100 +100 +100 +100 +19 +19 +19",
-           "leave the group first +100 +100 +100 +100 +" + leaves + " +19 +19",
+           "leave group, start 100 +100 +100 +100 +100 +" + leaves + " +19 +19",
            "take 256 MiB of memory +256 MiB +256 MiB +256 MiB +256 MiB +killed +killed +killed"}) {
     EXPECT_EQ(result.lines_with("^" + row + " *$").size(), 1U) << row << "\n" << result.text();
   }
+}
+
+TEST(container_limits, a_filter_keeps_the_attacker_in_its_group_as_no_capabilities_do) {
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directory(scratch.path / "root");
+  std::string said;
+  try {
+    said = outcome({.filter = true, .limits = true}, leave_group_and_start, scratch.path.string(), {20, 64 << 20});
+  } catch (const std::system_error& error) {
+    GTEST_SKIP() << "this system allows no containers: " << error.what();
+  }
+  EXPECT_EQ(said, "19");
+}
+
+/// Where mounts are shared with other namespaces, as systemd has them, unless the process makes them private.
+TEST(container_limits, what_is_mounted_inside_is_not_seen_outside) {
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directory(scratch.path / "root");
+  const int code = in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
+    if (mount(scratch.path.c_str(), scratch.path.c_str(), nullptr, MS_BIND, nullptr) != 0) return 77;
+    if (mount(nullptr, scratch.path.c_str(), nullptr, MS_SHARED, nullptr) != 0) return 77;
+    const auto mounts = [] {
+      std::ifstream file("/proc/self/mounts");
+      return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+    };
+    const auto before = mounts();
+    const Attack attack = [](int to, const std::string&) { say(to, "inside"); };
+    try {
+      if (outcome({.pivot_root = true}, attack, scratch.path.string(), {20, 64 << 20}) != "inside") return 1;
+    } catch (const std::system_error&) {
+      return 77;
+    }
+    return mounts() == before ? 0 : 2;
+  });
+  if (code == 77) GTEST_SKIP() << "this system allows no containers";
+  EXPECT_EQ(code, 0);
 }
 
 TEST(container_limits, the_last_column_has_each_of_the_walls) {  // which the outcomes do not show

@@ -2,8 +2,9 @@
 //
 // A program in a container tries four things as root: to read a file outside of its root directory, to start 100
 // processes, to leave its control group before it starts them, and to take 256 MiB of memory. The output shows what
-// comes of it behind each of four walls alone, behind two of them, and behind all: a root directory by pivot_root, no
-// capabilities, a filter of system calls (seccomp), and a control group (cgroup). No wall alone holds all four.
+// comes of it in a chroot, behind each of four walls alone, behind two of them, and behind all: a root directory by
+// pivot_root, no capabilities, a filter of system calls (seccomp), and a control group (cgroup). No wall alone holds
+// all four.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container_limits/container_limits.cpp common/cookbook/*.cpp -lfmt -pthread -o container_limits
 // Run:     container_limits, as root
@@ -99,8 +100,8 @@ std::string outcome(const Walls& walls, Attack attack, const std::string& folder
     try {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       must(dup2(ends[1], 3), "dup2");  // 3 leads to the parent, for errors too
-      must(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr),
-           "mount");  // nothing gets out to other namespaces
+      // What is mounted here does not get out to other namespaces.
+      must(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "mount");
       if (walls.limits) group.enter();
       walls.pivot_root ? pivot_root(folder + "/root") : change_root(folder + "/root");
       must(close_range(4, ~0U, 0), "close_range");  // an open folder would lead out
@@ -138,7 +139,7 @@ int main(int argc, char** argv) {
 #endif
 
   const std::vector<std::pair<const char*, Walls>> walls = {
-      {"none", {}},
+      {"chroot only", {}},
       {"pivot_root", {.pivot_root = true}},
       {"no caps", {.no_capabilities = true}},
       {"seccomp", {.filter = true}},
@@ -147,15 +148,15 @@ int main(int argc, char** argv) {
       {"all four", all_four}};
   const std::vector<std::pair<const char*, Attack>> attacks = {{"read a file outside", read_outside},
                                                                {"start 100 processes", start_processes},
-                                                               {"leave the group first", leave_group_and_start},
+                                                               {"leave group, start 100", leave_group_and_start},
                                                                {"take 256 MiB of memory", take_memory}};
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   std::string folder = std::filesystem::temp_directory_path() / "container_limits.XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) cookbook::exit_with_errno("mkdtemp");
   int code = 3;
   try {
-    check(dup2(check(open("/", O_RDONLY | O_DIRECTORY), "open"), 10),
-          "dup2");  // a file that children inherit, unless one takes care
+    // An open folder that children inherit, unless one takes care.
+    check(dup2(check(open("/", O_RDONLY | O_DIRECTORY), "open"), 10), "dup2");
     std::filesystem::create_directory(folder + "/root");
     std::ofstream(folder + "/secret") << "secret";
     const auto cell = [](const std::string& name, const std::string& text) {  // of the column `name`
