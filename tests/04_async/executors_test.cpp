@@ -34,11 +34,10 @@ TEST(executors, each_way_gives_all_results_for_any_number_of_workers) {
     const auto result = run("executors", {"--workers", workers, "--steps", "1000"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.leaked_processes, 0);
-    EXPECT_EQ(result.captures("^(.*?) +[0-9.]+ ms +[0-9.]+ ms +[0-9.]+ ms$"),
-              (std::vector<std::string>{"one after another"}))
+    EXPECT_EQ(result.captures("^(.*?) +\\d+ us +\\d+ us +\\d+ us$"), (std::vector<std::string>{"one after another"}))
         << result.text();
-    EXPECT_EQ(result.captures("^(.*?) +[0-9.]+ ms +[0-9.]+ x +[0-9.]+ x$"),
-              (std::vector<std::string>{workers + " processes", workers + " threads",
+    EXPECT_EQ(result.captures("^(.*?) +\\d+ us +\\d+ us +[0-9.]+ x +\\d+ us +[0-9.]+ x$"),
+              (std::vector<std::string>{workers + " processes", workers + " threads", workers + " threads, kept",
                                         "oneTBB, " + workers + " threads at most"}))
         << result.text();
     EXPECT_TRUE(result.has_line(results_for(1000))) << result.text();
@@ -51,10 +50,10 @@ TEST(executors, short_jobs_do_not_pay_for_a_pool_of_processes_and_long_ones_cost
   // take.
   const auto result = run("executors", {"--steps", "4000000", "--workers", "20"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const auto one = result.captures("^one after another +[0-9.]+ ms +([0-9.]+) ms +[0-9.]+ ms$");
-  const auto of_long = result.captures("^one after another +[0-9.]+ ms +[0-9.]+ ms +([0-9.]+) ms$");
-  const auto of_processes = result.captures("^20 processes +[0-9.]+ ms +([0-9.]+) x +[0-9.]+ x$");
-  const auto of_long_by_processes = result.captures("^20 processes +[0-9.]+ ms +[0-9.]+ x +([0-9.]+) x$");
+  const auto one = result.captures("^one after another +\\d+ us +(\\d+) us +\\d+ us$");
+  const auto of_long = result.captures("^one after another +\\d+ us +\\d+ us +(\\d+) us$");
+  const auto of_processes = result.captures("^20 processes +\\d+ us +\\d+ us +([0-9.]+) x");
+  const auto of_long_by_processes = result.captures("^20 processes .* us +([0-9.]+) x$");
   ASSERT_TRUE(one.size() == 1 && of_long.size() == 1 && of_processes.size() == 1 && of_long_by_processes.size() == 1)
       << result.text();
   EXPECT_GT(std::stod(of_long[0]), 10 * std::stod(one[0])) << "a hundred times as many steps";
@@ -62,7 +61,7 @@ TEST(executors, short_jobs_do_not_pay_for_a_pool_of_processes_and_long_ones_cost
   EXPECT_LT(std::stod(of_processes[0]), std::stod(of_long_by_processes[0])) << result.text();
 
   const auto shorter = run("executors", {"--steps", "1000"});  // the long jobs, too, are over before a process begins
-  const auto of_shorter = shorter.captures("^5 processes +[0-9.]+ ms +[0-9.]+ x +([0-9.]+) x$");
+  const auto of_shorter = shorter.captures("^2 processes .* us +([0-9.]+) x$");
   ASSERT_EQ(of_shorter.size(), 1U) << shorter.text();
   EXPECT_LT(std::stod(of_shorter[0]), 1) << shorter.text();
 }
@@ -83,7 +82,7 @@ TEST(executors, each_way_runs_as_often_as_is_said_with_each_number_of_steps) {
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const std::string text = test_support::text_of(record);
   if (text.empty()) GTEST_SKIP() << "a sanitizer's build does not load it";
-  EXPECT_EQ(test_support::count(text, "process\n"), (20 + 20 + 5) * 2) << "of the pool of processes\n" << text;
+  EXPECT_EQ(test_support::count(text, "process\n"), (100 + 100 + 10) * 2) << "of the pool of processes\n" << text;
 }
 
 /// How many threads a program has now.
@@ -125,23 +124,47 @@ TEST(executors, each_pool_has_as_many_workers_as_it_was_told) {
   EXPECT_EQ(program.wait().exit_code, 0);
 }
 
-TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
-  test_support::Process program("executors", {"--workers", "1", "--steps", "30000000"});
-  std::vector<long> threads;  // every 5 ms; oneTBB's loop is what runs at the end
+/// What `look` says of the program every 5 ms, until it ends; oneTBB's loop is what runs at the end.
+template <typename Look>
+std::vector<long> looks(const std::vector<std::string>& arguments, Look look) {
+  test_support::Process program("executors", arguments);
+  std::vector<long> seen;
   std::atomic<bool> ended = false;
   std::jthread sampler([&, pid = program.pid()] {
     while (!ended) {
-      if (const long now = threads_of(pid); now > 0) threads.push_back(now);
+      if (const long now = look(pid); now > 0) seen.push_back(now);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   });
   EXPECT_EQ(program.wait().exit_code, 0);
   ended = true;
-  sampler.join();
+  return seen;
+}
+
+TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
+  const auto threads = looks({"--workers", "1", "--steps", "30000000"}, threads_of);
   ASSERT_GT(threads.size(), 40U);
-  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), 1 + test_support::sanitizer_threads);
-  EXPECT_GT(*std::max_element(threads.begin(), threads.end()), threads.back())
-      << "the pool of Asio has one thread more";
+  EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), 2 + test_support::sanitizer_threads)
+      << "that of main(), and that of Asio's pool that is kept";
+  EXPECT_EQ(*std::min_element(threads.begin(), threads.end()), 1 + test_support::sanitizer_threads);
+}
+
+TEST(executors, the_arena_of_two_workers_runs_two_jobs_at_the_same_time) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
+  const auto running = looks({"--workers", "2", "--steps", "30000000"}, running_threads_of);
+  ASSERT_GT(running.size(), 40U);
+  EXPECT_GE(*std::max_element(running.end() - 20, running.end()), 2);
+}
+
+// Fewer microseconds for handing over jobs alone than for starting threads, too.
+TEST(executors, a_pool_that_is_kept_costs_less_than_a_new_one) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto result = run("executors", {"--workers", "40", "--steps", "1000"});
+    const auto made = result.captures("^40 threads +(\\d+) us"), kept = result.captures("^40 threads, kept +(\\d+) us");
+    ASSERT_TRUE(made.size() == 1 && kept.size() == 1) << result.text();
+    if (2 * std::stol(kept[0]) < std::stol(made[0])) return;
+  }
+  FAIL() << "never half as much";
 }
 
 TEST(executors, no_workers_are_refused) {

@@ -1,9 +1,9 @@
 // Executors
 //
-// Ten jobs that only count, done in four ways: one after another, by a pool of processes, by a pool of threads, and by
-// oneTBB's threads. The job is the same function each time; only how it is handed in differs. With two free cores or
-// more, each pool is faster than one thread if the jobs are long. Whether it is faster with short ones depends on what
-// the pool itself costs. The column of the empty jobs shows it, but not for oneTBB, whose calling thread does them all.
+// Ten jobs that only count, done in five ways: one after another, by a pool of processes, by a pool of threads that is
+// made for the ten jobs or kept, and by oneTBB's threads. The job is the same function each time; only how it is handed
+// in differs. With two free cores or more, each pool is faster than one thread if the jobs are long. Whether it is
+// faster with short ones depends on what the pool itself costs, which the column of the empty jobs shows.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/executors/executors.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o executors
 // Run:     executors [--workers N] [--steps N]
@@ -55,8 +55,7 @@ Results one_after_another(int, long steps) {
   return results;
 }
 
-Results by_threads(int workers, long steps) {
-  asio::thread_pool pool(workers);
+Results by_pool(asio::thread_pool& pool, long steps) {
   std::array<std::future<long>, jobs> futures;
   for (int i = 0; i < jobs; ++i) {
     futures[i] = asio::post(pool, std::packaged_task<long()>([=] { return count(i + 1, steps); }));
@@ -66,19 +65,29 @@ Results by_threads(int workers, long steps) {
   return results;
 }
 
+Results by_threads(int workers, long steps) {
+  asio::thread_pool pool(workers);
+  return by_pool(pool, steps);
+}
+
+Results by_kept_threads(int workers, long steps) {
+  static asio::thread_pool pool(workers);  // made by the first call, and used by all calls
+  return by_pool(pool, steps);
+}
+
 /// oneTBB has no futures, but a parallel loop, which waits for all its jobs. The arena limits the number of its
 /// threads.
 Results by_tbb(int workers, long steps) {
   Results results;
-  const int cores = tbb::info::default_concurrency();  // oneTBB has no more threads, and warns if one asks for more
-  tbb::task_arena arena(std::min(workers, cores));
+  const int cores = tbb::info::default_concurrency();      // oneTBB has no more threads, and warns if one asks for more
+  static tbb::task_arena arena(std::min(workers, cores));  // a new one would get its second thread later
   arena.execute([&] { tbb::parallel_for(0, jobs, [&](int i) { results[i] = count(i + 1, steps); }); });
   return results;
 }
 
 /// What the processes of a pool share. Of all other memory each child process has a copy of its own.
 struct Shared {
-  static_assert(std::atomic<int>::is_always_lock_free, "a lock would be one of each process");
+  static_assert(std::atomic<int>::is_always_lock_free, "a lock would not be shared by the processes");
   std::atomic<int> next_job = 0;
   Results results = {};
 };
@@ -105,15 +114,15 @@ struct Form {
   std::string name;
   Results (*run)(int workers, long steps);
   Results results = {};
-  static constexpr int runs[] = {20, 20, 5};  // of the empty, the short and the long jobs
-  std::array<double, 3> best_ms = {1e9, 1e9, 1e9};
+  static constexpr int runs[] = {100, 100, 10};  // of the empty, the short and the long jobs
+  std::array<double, 3> best_us = {1e9, 1e9, 1e9};
 
   void measure(int workers, const std::array<long, 3>& steps) {
     for (std::size_t k = 0; k < steps.size(); ++k) {
       for (int i = 0; i < runs[k]; ++i) {
         const cookbook::Stopwatch watch;
         results = run(workers, steps[k]);
-        best_ms[k] = std::min(best_ms[k], watch.seconds() * 1e3);
+        best_us[k] = std::min(best_us[k], watch.seconds() * 1e6);
       }
     }
   }
@@ -122,7 +131,7 @@ struct Form {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int workers = 5;
+  int workers = 2;
   long steps = 10'000'000;
   cookbook::Options options("Ten jobs, done by one thread and by pools of workers");
   options.add("workers", workers, "threads or processes of a pool", 1, 64);
@@ -134,19 +143,20 @@ int main(int argc, char** argv) {
                              // Before any thread exists, since fork() copies only the thread that calls it.
                              {fmt::format("{} processes", workers), by_processes},
                              {fmt::format("{} threads", workers), by_threads},
+                             {fmt::format("{} threads, kept", workers), by_kept_threads},
                              {fmt::format("oneTBB, {} threads at most", workers), by_tbb}};
   for (Form& form : forms) form.measure(workers, {0, steps / 100, steps});
 
   Results expected;
   for (int i = 0; i < jobs; ++i) expected[i] = (i + 1) * steps;
   int different = 0;
-  const auto [empty, brief, full] = forms[0].best_ms;
-  cookbook::println("                           ten empty jobs   ten short jobs   ten long jobs");
-  cookbook::println("{:<26}{:12.3f} ms{:14.3f} ms{:13.3f} ms", forms[0].name, empty, brief, full);
+  const auto [empty, brief, full] = forms[0].best_us;
+  cookbook::println("                           ten empty jobs      ten short jobs       ten long jobs");
+  cookbook::println("{:<26}{:12.0f} us{:9.0f} us{:18.0f} us", forms[0].name, empty, brief, full);
   for (const Form& form : forms) {
     if (&form != &forms[0]) {
-      cookbook::println("{:<26}{:12.3f} ms{:14.2f} x {:13.2f} x", form.name, form.best_ms[0], brief / form.best_ms[1],
-                        full / form.best_ms[2]);
+      cookbook::println("{:<26}{:12.0f} us{:9.0f} us{:6.2f} x{:10.0f} us{:6.2f} x", form.name, form.best_us[0],
+                        form.best_us[1], brief / form.best_us[1], form.best_us[2], full / form.best_us[2]);
     }
     different += form.results != expected;
   }
