@@ -1,6 +1,10 @@
 // The program's lines, and Timer from inside.
 
-#include "02_threads/thread_class/timer.hpp"
+#define main main_of_the_program  // to run its timers
+#include "02_threads/thread_class/thread_class.cpp"
+#undef main
+
+#include <sys/resource.h>
 
 #include <exception>
 #include <functional>
@@ -114,6 +118,28 @@ TEST(thread_class_timer, waits_at_least_a_period_for_each_tick) {
       EXPECT_GE(timer.times()[tick], std::chrono::duration<double>((tick + 1) * period).count());
     }
   }
+}
+
+TEST(thread_class_sleeping_timer, ticks_until_it_is_asked_to_stop) {
+  SleepingTimer timer{1ms};
+  std::jthread thread(std::ref(timer));
+  std::this_thread::sleep_for(100ms);
+  thread.request_stop();
+  thread.join();
+  EXPECT_GT(timer.ticks, 1);
+}
+
+TEST(thread_class_timer, does_not_wake_before_it_is_asked_to_stop) {
+  Timer timer(1h, 1);
+  rusage usage{};
+  std::jthread thread([&](std::stop_token stop) {
+    timer(stop);
+    getrusage(RUSAGE_THREAD, &usage);
+  });
+  std::this_thread::sleep_for(200ms);
+  thread.request_stop();
+  thread.join();
+  EXPECT_LT(usage.ru_nvcsw, 20) << "times that the thread gave up its core, to wait";
 }
 
 TEST(thread_class_timer, never_ticks_if_it_may_not) {

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   cookbook::println("asked to stop after 20 ms, while they wait for their first tick:");
   SleepingTimer sleeping{300ms};
   ask_to_end("a timer that sleeps, period of 300 ms:", sleeping);
-  Timer waiting(1h, 1000);
+  Timer waiting(1h, /*most_ticks=*/1000);
   ask_to_end("a timer with a stop token, period of an hour:", waiting);
 
   cookbook::println("two timers at the same time, periods of {} ms and of twice as long:", period_ms);

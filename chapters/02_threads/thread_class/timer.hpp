@@ -33,7 +33,7 @@ class Timer {
   /// Returns true when a period is over, and false as soon as a stop is requested.
   bool wait_a_period(std::stop_token stop) {
     std::condition_variable_any stop_or_timeout;  // only this kind of condition variable takes a stop token
-    std::mutex mutex;                             // it asks for a lock, which nobody else uses here
+    std::mutex mutex;                             // wait_for demands a lock; nobody else uses this one
     std::unique_lock lock(mutex);
     stop_or_timeout.wait_for(lock, stop, period_, [] { return false; });
     return !stop.stop_requested();
