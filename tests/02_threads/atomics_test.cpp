@@ -30,10 +30,56 @@ void receiver_first(int, Task task) {
 
 }  // namespace
 
+#include "cookbook/checks.hpp"  // first, since they are to have the real std::atomic
+#include "cookbook/options.hpp"
+#include "cookbook/print.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace {
+
+using Operations = std::map<std::pair<std::string, std::memory_order>, int>;
+std::atomic<Operations*> noted = nullptr;  // how often each operation was done with each order
+
+void note(const char* operation, std::memory_order order) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  if (noted != nullptr) ++(*noted.load())[{operation, order}];
+}
+
+}  // namespace
+
+/// In place of std::atomic in the program.
+template <typename T>
+struct NotedAtomic : std::atomic<T> {
+  using std::atomic<T>::atomic;
+  void store(T value, std::memory_order order = std::memory_order_seq_cst) {
+    note("store", order);
+    std::atomic<T>::store(value, order);
+  }
+  T load(std::memory_order order = std::memory_order_seq_cst) const {
+    note("load", order);
+    return std::atomic<T>::load(order);
+  }
+  T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst) {
+    note("fetch_add", order);
+    return std::atomic<T>::fetch_add(value, order);
+  }
+};
+namespace std {
+template <typename T>
+using noted_atomic = NotedAtomic<T>;
+}
+
 #define main main_of_the_program  // to call its functions
+#define atomic noted_atomic
 #define run_concurrently receiver_first
 #define spin_until noted_spin_until
 #include "02_threads/atomics/atomics.cpp"
+#undef atomic
 #undef spin_until
 #undef run_concurrently
 #undef main
@@ -60,6 +106,27 @@ TEST(atomics, holds_for_any_number_of_rounds) {
     EXPECT_TRUE(result.has_line("ok    release and acquire: messages that arrived incomplete: 0"));
     EXPECT_TRUE(result.has_line("ok    seq_cst: rounds in which both threads got the old value: 0"));
   }
+}
+
+// On x86-64 a weaker order for a load shows nowhere.
+TEST(atomics, each_operation_has_the_order_that_the_page_names) {
+  Operations operations;
+  noted = &operations;
+  std::string name = "atomics", option = "--rounds", one = "1";
+  char* arguments[] = {name.data(), option.data(), one.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(3, arguments), 0);
+  noted = nullptr;
+  using enum std::memory_order;
+  EXPECT_GE((operations[{"load", acquire}]), 2 + 3 * 2 + 1) << "waiting looks more than once";
+  operations.erase({"load", acquire});
+  const Operations expected = {
+      {{"fetch_add", relaxed}, 2},          // two threads
+      {{"load", relaxed}, 2 + 2},           // in two steps; the flags' first row
+      {{"store", relaxed}, 2 + 2},          //
+      {{"store", release}, 2 + 3 * 2 + 1},  // the flags' second row; `ready` of each row; a message
+      {{"load", seq_cst}, 2},
+      {{"store", seq_cst}, 2}};
+  EXPECT_EQ(operations, expected);
 }
 
 TEST(atomics, a_message_differs_from_what_stands_there_before_it_is_written) {

@@ -22,10 +22,10 @@ using enum std::memory_order;  // relaxed, acquire, release, acq_rel, seq_cst
 /// which both loads gave the old value.
 template <std::memory_order store_order, std::memory_order load_order>
 int both_got_the_old_value(int rounds) {
-  struct Side {
+  struct Side {  // `ready` and the cache lines only make both threads load at the same time more often
     alignas(64) std::atomic<int> ready = 0;
-    alignas(64) std::atomic<int> value = 0;  // the round's number, in a cache line of its own
-    alignas(64) std::vector<bool> got_old;   // so that noting the result does not touch that line
+    alignas(64) std::atomic<int> value = 0;  // the flag: the round's number, so it need not be lowered
+    alignas(64) std::vector<bool> got_old;
   } left, right;
   const auto play = [rounds](Side& mine, Side& other) {
     for (int round = 1; round <= rounds; ++round) {
@@ -33,7 +33,8 @@ int both_got_the_old_value(int rounds) {
       spin_until([&] { return other.ready.load(acquire) >= round; });  // begin the round together
       // The operations on `ready` do not order these two, only their own memory orders can.
       mine.value.store(round, store_order);
-      mine.got_old.push_back(other.value.load(load_order) < round);
+      const int seen = other.value.load(load_order);
+      mine.got_old.push_back(seen < round);
     }
   };
   run_concurrently(2, [&](int thread) { thread == 0 ? play(left, right) : play(right, left); });
