@@ -46,6 +46,16 @@ TEST(kill_process, its_children_do_not_inherit_that_its_parent_ignores_sigterm) 
   EXPECT_TRUE(result.has_line("ok    exit codes: [-15, 0, -9]")) << result.text();
 }
 
+TEST(kill_process, joins_its_children_though_its_parent_ignores_sigchld) {
+  std::signal(SIGCHLD, SIG_IGN);  // as the program inherits it
+  const pid_t child = cookbook::start_child([] {
+    execl((test_support::bin() + "/kill_process").c_str(), "kill_process", "--grace-ms", "0", nullptr);
+    return 127;
+  });
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(cookbook::exit_code_of(child), 0);
+}
+
 TEST(kill_process, a_child_that_handles_the_signal_ends_after_its_step_of_10_ms) {
   double shortest = 1e9;
   for (int attempt = 0; attempt < 50 && shortest > 30; ++attempt) {  // on a busy machine it may take longer
@@ -66,6 +76,14 @@ TEST(kill_process_worker, is_there_when_it_has_prepared_itself_for_the_signal) {
   const Worker worker(handle_late);
   EXPECT_EQ(stop(worker.child, 20s), 0) << "it was ended before it could handle SIGTERM";
   EXPECT_TRUE(*worker.has_cleaned_up);
+}
+
+/// What the page names for is_alive() of Python: whether a child that has not been joined yet still runs. It is only
+/// looked at, so that it can be joined later.
+bool is_alive(pid_t child) {
+  siginfo_t end{};
+  check(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT), "waitid");
+  return end.si_pid == 0;
 }
 
 TEST(kill_process_is_alive, follows_the_life_of_a_child_until_its_join) {

@@ -23,6 +23,8 @@
 
 namespace {
 
+// `volatile` because a handler changes it. (No run of this program shows that it is needed: the compiler loads it anew
+// after each call of sleep_for.)
 volatile std::sig_atomic_t told_to_end = 0;
 
 // What a child does with SIGTERM: the default action ends it (set here, since a child inherits that its parent ignores
@@ -74,6 +76,8 @@ int main(int argc, char** argv) {
   cookbook::Options options("Ask a child process to end, and kill it if it does not");
   options.add("grace-ms", grace_ms, "time limit of the child that ignores SIGTERM, in ms", 0, 60'000);
   options.parse(argc, argv);
+
+  std::signal(SIGCHLD, SIG_DFL);  // a parent may have let us ignore it: then the system would join the children
 
   cookbook::println("a child that ...         time limit   ends after   exit code   cleans up");
   const std::chrono::seconds enough(10);  // also on a busy machine

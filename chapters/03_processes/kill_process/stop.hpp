@@ -17,13 +17,6 @@ extern "C" {  // glibc 2.36 leaves this to those who include the file
 #include "cookbook/posix.hpp"
 #include "cookbook/process.hpp"
 
-/// Whether a child that has not been joined yet still runs. It is only looked at, so that it can be joined later.
-inline bool is_alive(pid_t child) {
-  siginfo_t end{};
-  check(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT), "waitid");
-  return end.si_pid == 0;
-}
-
 /// Waits until a process has ended, at most `limit`. Returns whether it has. `process_fd` is its pidfd, a file
 /// descriptor that stands for the process.
 inline bool ends_within(int process_fd, std::chrono::milliseconds limit) {
@@ -31,8 +24,9 @@ inline bool ends_within(int process_fd, std::chrono::milliseconds limit) {
   for (;;) {
     // Rounded up, since poll would return before the deadline otherwise.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int ms_left = static_cast<int>(std::max<long>(left.count(), 0));
     pollfd ended = {process_fd, POLLIN, 0};  // becomes readable when the process ends
-    const int ready = poll(&ended, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+    const int ready = poll(&ended, 1, ms_left);
     if (ready == -1 && errno == EINTR) continue;  // this process has handled a signal; wait for the rest of the time
     return check(ready, "poll") > 0;
   }
