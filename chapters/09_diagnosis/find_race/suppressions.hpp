@@ -4,7 +4,7 @@
 
 /// ThreadSanitizer: lines `race:PATTERN`. A report is dropped if a frame of one of its stacks matches.
 constexpr const char* tsan_suppressions = R"(
-# ThreadSanitizer of GCC 12 does not know fences, so it sees no order between the two accesses to the result.
+# ThreadSanitizer does not know fences, so it sees no order between the two accesses to the result.
 race:Fences::take
 )";
 
