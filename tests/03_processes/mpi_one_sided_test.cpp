@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -54,6 +55,13 @@ std::size_t block = 0;         // so many tasks of this rank are those of its bl
 struct {
   double late, block_begins, block_ends, counter_begins;
 } of_all;  // in seconds: the latest of all ranks, the first begin, the last end, and the first begin again
+int arrived = 0, *awaited = nullptr;  // what MPI_Fetch_and_op has brought, and where it belongs after a flush
+struct {
+  bool fence = false;              // one has been called
+  bool epoch = false;              // the last one has begun an epoch
+  bool put = false;                // one has been called since
+  std::vector<std::string> wrong;  // calls that MPI does not allow, though Open MPI 4.1 does what was meant
+} so_far;
 int begun_meanwhile = -1;  // tasks of the other ranks that have begun while rank 0 was at its long one
 
 }  // namespace
@@ -63,12 +71,45 @@ int begun_meanwhile = -1;  // tasks of the other ranks that have begun while ran
 // After the first call of it the ranks go on to their tasks.
 extern "C" int MPI_Win_fence(int hints, MPI_Win window) {
   const int error = PMPI_Win_fence(hints, window);
+  if (so_far.put && (hints & MPI_MODE_NOPRECEDE)) so_far.wrong.push_back("a fence that says that there was no put");
+  so_far.put = false;
+  so_far.fence = true;
+  so_far.epoch = !(hints & MPI_MODE_NOSUCCEED);
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == std::exchange(late_rank, -1)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     was_late = Clock::now();
   }
+  return error;
+}
+
+extern "C" int MPI_Put(const void* from, int count, MPI_Datatype type, int rank, MPI_Aint place, int there,
+                       MPI_Datatype type_there, MPI_Win window) {
+  if (!so_far.epoch) so_far.wrong.push_back("a put outside of an epoch");
+  so_far.put = true;
+  return PMPI_Put(from, count, type, rank, place, there, type_there, window);
+}
+
+extern "C" int MPI_Win_lock_all(int hints, MPI_Win window) {
+  if (!so_far.fence) so_far.wrong.push_back("zeros that no fence has published");
+  return PMPI_Win_lock_all(hints, window);
+}
+
+// The result is there only after a flush, as MPI says. (Open MPI 4.1 brings it at once.)
+extern "C" int MPI_Fetch_and_op(const void* from, void* to, MPI_Datatype type, int rank, MPI_Aint place,
+                                MPI_Op operation, MPI_Win window) {
+  if (awaited != nullptr) {
+    std::fputs("a result that no flush has brought\n", stderr);
+    std::_Exit(1);  // the rank would get 0 again and again
+  }
+  awaited = static_cast<int*>(to);
+  return PMPI_Fetch_and_op(from, &arrived, type, rank, place, operation, window);
+}
+
+extern "C" int MPI_Win_flush(int rank, MPI_Win window) {
+  const int error = PMPI_Win_flush(rank, window);
+  if (awaited != nullptr) *std::exchange(awaited, nullptr) = arrived;
   return error;
 }
 
@@ -116,6 +157,14 @@ TEST(mpi_one_sided_tasks, all_ranks_begin_together_in_blocks_and_again_by_the_co
   EXPECT_GT(of_all.late, 0);
   EXPECT_GE(of_all.block_begins, of_all.late) << "none begins before all have come";
   EXPECT_GE(of_all.counter_begins, of_all.block_ends);
+}
+
+TEST(mpi_one_sided_calls, each_transfer_is_completed_before_its_result_is_used) {
+  if (again_as_ranks(4, "mpi_one_sided_test")) return;
+  std::string name = "mpi_one_sided";
+  char* arguments[] = {name.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(1, arguments), 0);
+  EXPECT_THAT(so_far.wrong, testing::ElementsAre());
 }
 
 /// Rank 0, the owner of the counter, is at its first task from it for two seconds. How many tasks do others begin

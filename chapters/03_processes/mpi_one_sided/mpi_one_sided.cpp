@@ -1,9 +1,9 @@
 // One-sided communication
 //
 // Four ranks share out tasks that take longer and longer: first in blocks, then by a counter in the memory of rank 0,
-// from which a rank that is free takes the next one. Rank 0 makes no calls to serve the others, since it works on
-// tasks, too: on one machine they read and change its memory by themselves. In the end each rank writes into that
-// memory what it has done.
+// from which a rank that is free takes the next one. Rank 0 works on tasks, too, and makes no call to serve the
+// others. On one machine they change its memory by themselves. In the end each rank writes into that memory what it
+// has done.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided
 // Run:     mpirun -n 4 mpi_one_sided [--tasks N]
@@ -105,7 +105,7 @@ std::vector<int> print_reports(const int* memory, int ranks, int tasks) {
 
 int main(int argc, char** argv) {
   int tasks = 64;
-  cookbook::Options options("Read and write the memory of other ranks");
+  cookbook::Options options("Change the memory of another rank without its help");
   options.add("tasks", tasks, "tasks that are dealt out", 1, 1'000);
   options.parse(argc, argv);
 
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   MPI_CHECK(MPI_Win_allocate(places * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
   MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));  // errors are returned by the calls, for MPI_CHECK
   std::fill_n(memory, places, 0);
-  MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // the zeros are in the window before any rank goes on
+  MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // publishes the zeros; after the barrier all ranks go on
 
   world.sleeping_barrier();
   const Done block = work_on_block(tasks, rank, ranks);

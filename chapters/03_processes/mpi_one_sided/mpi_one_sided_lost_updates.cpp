@@ -2,7 +2,7 @@
 //
 // Every rank adds 1 to a counter in the window of rank 0: it gets the number, adds 1, and puts it back. Each of the two
 // transfers locks the window, so no call is wrong. But between them the window is unlocked, and other ranks get the
-// same number. The barrier makes this happen every time.
+// same number. The barrier between them makes this happen every time.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_one_sided/mpi_one_sided_lost_updates.cpp common/cookbook/*.cpp -lfmt -o mpi_one_sided_lost_updates
 // Run:     mpirun -n 4 mpi_one_sided_lost_updates
@@ -17,7 +17,8 @@ int main() {
   MPI_CHECK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window));
   MPI_CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
   *mine = 0;
-  MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // the 0 is in the window before any rank goes on
+  MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));  // publishes the 0
+  MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));                // no rank goes on before
 
   int number = 0;
   MPI_CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
