@@ -59,7 +59,7 @@ TEST(remote_object, tells_what_the_caller_gets_and_leaves_nothing_behind) {
        {"called in this process +Hi welcome Zoë 世界", "called in another process +Hi welcome Zoë 世界",
         "the server hangs +no answer within 100 ms +[1-9]?[5-9][0-9]\\.[0-9]+ ms|the server hangs +no answer within "
         "100 ms +[1-9][0-9][0-9]\\.[0-9]+ ms",
-        "killed in the middle of a call +the other side is not there",
+        "the server goes on +greetings since then: 1", "killed in the middle of a call +the other side is not there",
         "another one has been started +the other side is not there",
         "and its name is looked up +Hi welcome Zoë 世界"}) {
     EXPECT_THAT(result.lines_with("^" + std::string(row)), testing::SizeIs(1)) << row << "\n" << result.text();
@@ -178,6 +178,7 @@ TEST(remote_object_node, a_wait_ends_after_its_timeout_and_the_server_can_go_on_
   EXPECT_GE(std::chrono::steady_clock::now() - start, 200ms);
   server.send_signal(SIGCONT);
   EXPECT_EQ(welcome(node, *greeting, "World"), "Hi welcome World");
+  EXPECT_EQ(node.call(greeting->greetedRequest()).getTimes(), 2U) << "that for which nobody has waited, too";
 }
 
 TEST(remote_object_node, a_wait_has_a_limit_of_its_own) {

@@ -1,6 +1,7 @@
 /// The object of the recipe remote_object.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 
 #include "cookbook/print.hpp"
@@ -13,6 +14,7 @@ class Greeting : public api::Greeting::Server {
     const auto name = context.getParams().getName();
     if (name.size() > 100) throw std::invalid_argument("a name has at most 100 bytes");
     context.getResults().setMessage(kj::str("Hi welcome ", name));
+    ++greeted_;
     return kj::READY_NOW;
   }
 
@@ -21,4 +23,12 @@ class Greeting : public api::Greeting::Server {
     cookbook::println("begun");
     return kj::NEVER_DONE;
   }
+
+  kj::Promise<void> greeted(GreetedContext context) override {
+    context.getResults().setTimes(greeted_);
+    return kj::READY_NOW;
+  }
+
+ private:
+  std::uint64_t greeted_ = 0;
 };

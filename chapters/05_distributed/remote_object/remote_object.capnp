@@ -10,4 +10,6 @@ interface Greeting {
 
   workForever @1 ();
   # Begins, says so on the server's standard output, and never ends.
+
+  greeted @2 () -> (times :UInt64);
 }

@@ -1,7 +1,7 @@
 // Remote object
 //
 // One function calls an object of this process and one of another. The output shows what the caller gets, and after how
-// long: from each of the two, and when the server of the other one hangs, is killed, and is started again.
+// long: from each of the two, and when the server of the other one hangs, goes on, is killed, and is started again.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/remote_object chapters/05_distributed/remote_object/remote_object.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/remote_object/remote_object.cpp build/node.capnp.c++ build/remote_object.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o remote_object
 // Run:     remote_object [--part all|names|server|client] [--names ADDRESS] [--visitor NAME]
@@ -82,8 +82,12 @@ int all_parts(const std::string& visitor) {
   welcome(node, *there, visitor);
   const std::string said = server.read_line();
 
+  const auto greeted = [&] { return node.call(there->greetedRequest()).getTimes(); };
+  const auto before = greeted();
   server.send_signal(SIGSTOP);  // it does nothing more, but its connections stay open
   expect("the server hangs", [&] { return welcome(node, *there, visitor, 100 * kj::MILLISECONDS); });
+  server.send_signal(SIGCONT);
+  expect("the server goes on", [&] { return fmt::format("greetings since then: {}", greeted() - before); });
   expect("killed in the middle of a call", [&] {
     server.stop(SIGKILL);
     node.wait(under_way.ignoreResult());
@@ -101,6 +105,7 @@ int all_parts(const std::string& visitor) {
 
   cookbook::Checks checks;
   checks.equal("called there, as called here", outcomes.front(), local);
+  checks.equal("the call without an answer, once the server went on", outcomes[2], "greetings since then: 1");
   checks.equal("the killed server had said of the call", said, "begun");
   const std::string hangs = "no answer within 100 ms", is_gone = "the other side is not there";
   checks.equal(
