@@ -1,10 +1,13 @@
 // The program's output, and Channel from inside.
 
 #include <algorithm>
+#include <boost/fiber/algo/round_robin.hpp>
 #include <boost/fiber/operations.hpp>
+#include <boost/fiber/unbuffered_channel.hpp>
 #include <concepts>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "05_distributed/csp_channels/process.hpp"
@@ -107,7 +110,7 @@ TEST(csp_channels, counter_and_printer_do_their_steps_in_this_order) {
     const bool printer = result.out[i].starts_with(" ");
     steps.push_back((printer ? "printer " : "counter ") + result.out[i].substr(printer ? 20 : 0));
   }
-  EXPECT_EQ(steps, (Lines{"counter writes 0", "printer reads", "printer has 0", "printer reads",
+  EXPECT_EQ(steps, (Lines{"counter writes 0, waits", "printer reads", "printer has 0", "printer reads, waits",
                           "counter goes on after 0", "counter writes 1", "counter goes on after 1", "printer has 1",
                           "printer reads", "printer hears: nobody is left at the other end of the channel"}));
 }
@@ -126,9 +129,9 @@ TEST(csp_channels, a_printer_that_has_enough_ends_the_counter_at_its_next_write)
   const auto begin = std::find_if(result.out.begin(), result.out.end(),
                                   [](const std::string& line) { return line.starts_with("counter to 1000"); });
   ASSERT_GE(result.out.end() - begin, 8) << result.text();
-  EXPECT_EQ(Lines(begin + 1, begin + 8), (Lines{"writes 0", "                    reads", "                    has 0",
-                                                "                    poisons the channel", "goes on after 0",
-                                                "writes 1", "hears: the channel is poisoned"}));
+  EXPECT_EQ(Lines(begin + 1, begin + 8), (Lines{"writes 0, waits", "                    reads",
+                                                "                    has 0", "                    poisons the channel",
+                                                "goes on after 0", "writes 1", "hears: the channel is poisoned"}));
   EXPECT_TRUE(result.has_line("ok    the second printer has: [0]")) << result.text();
 }
 
@@ -171,7 +174,7 @@ TEST(csp_channels, poison_by_two_writers_loses_numbers) {
   EXPECT_EQ(result.exit_code, 1);
   const auto received = result.captures("^FAIL  numbers received: (\\d+), expected 30$");
   ASSERT_EQ(received.size(), 1U) << result.text();
-  EXPECT_GE(std::stoi(received[0]), 10) << "what the shorter writer wrote before its poison must have arrived";
+  EXPECT_EQ(received[0], "15") << "10 of the shorter writer and, as the page says, half as many of the other";
 }
 
 /// What the exception says that `action` ends with.
@@ -301,6 +304,80 @@ TEST(csp_channels_channel, a_retired_end_cannot_be_used) {
   Writer out = a.writer();
   out.retire();
   EXPECT_THROW(out(1), Retired);
+  EXPECT_FALSE(out.would_wait());
+}
+
+TEST(csp_channels_channel, an_end_knows_whether_a_call_would_wait) {
+  Channel<int> a, poisoned, left;
+  const auto write_two = [](Writer& out) {
+    EXPECT_TRUE(out.would_wait());
+    out(1);
+    EXPECT_FALSE(out.would_wait()) << "by now the reader waits";
+    out(2);
+    EXPECT_TRUE(out.would_wait()) << "the reader has been woken";
+  };
+  const auto read_two = [](Reader& in) {
+    EXPECT_FALSE(in.would_wait()) << "the writer waits";
+    in();
+    EXPECT_TRUE(in.would_wait());
+    in();
+    EXPECT_FALSE(in.would_wait()) << "no writer is left";
+  };
+  parallel(process(write_two, a.writer()), process(read_two, a.reader()));
+  poisoned.writer().poison();
+  EXPECT_FALSE(poisoned.reader().would_wait());
+  { const Reader gone = left.reader(); }
+  EXPECT_FALSE(left.writer().would_wait());
+}
+
+/// As fibers run by default, and a count of how often one is chosen to run (not Boost's own, which looks for sleepers).
+struct CountedTurns : boost::fibers::algo::round_robin {
+  explicit CountedTurns(int& all_turns) : turns(all_turns) {}
+  boost::fibers::context* pick_next() noexcept override {
+    boost::fibers::context* const next = round_robin::pick_next();
+    turns += next != nullptr && !next->is_context(boost::fibers::type::dispatcher_context);
+    return next;
+  }
+  int& turns;
+};
+
+/// How often a fiber was chosen to run while `run` ran in a thread of its own.
+template <typename Run>
+int turns_of(Run run) {
+  int turns = 0;
+  std::thread([&] {
+    boost::fibers::use_scheduling_algorithm<CountedTurns>(turns);
+    run();
+  }).join();
+  return turns;
+}
+
+TEST(csp_channels_channel, needs_one_switch_of_fibers_per_value_and_the_unbuffered_channel_of_boost_two) {
+  constexpr int values = 1'000;
+  const int ours = turns_of([] {
+    Channel<int> a;
+    const auto write = [](Writer& out) {
+      for (int i = 0; i < values; ++i) out(i);
+    };
+    const auto read = [](Reader& in) {
+      for (;;) in();
+    };
+    parallel(process(write, a.writer()), process(read, a.reader()));
+  });
+  const int of_boost = turns_of([] {
+    boost::fibers::unbuffered_channel<int> a;
+    boost::fibers::fiber write([&] {
+      for (int i = 0; i < values; ++i) a.push(i);
+      a.close();
+    });
+    boost::fibers::fiber read([&] {
+      for ([[maybe_unused]] const int value : a) continue;
+    });
+    write.join();
+    read.join();
+  });
+  EXPECT_NEAR(ours, values, 20);
+  EXPECT_NEAR(of_boost, 2 * values, 20);
 }
 
 }  // namespace

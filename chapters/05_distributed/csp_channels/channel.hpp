@@ -38,11 +38,17 @@ class Channel {
     End(End&& other) noexcept : channel_(std::exchange(other.channel_, nullptr)) {}
     ~End() { retire(); }
 
-    /// Writes: returns when a reader has the value.
+    /// Writes: returns when the value has been given to a reader.
     void operator()(T value) requires writes { visit({true, std::move(value)}); }
 
     /// Reads: returns when a writer has given a value.
     T operator()() requires(!writes) { return std::move(*visit({false}).value); }
+
+    /// Whether a write (or read) would wait now, since nobody waits on the other side.
+    bool would_wait() const {
+      if (!channel_ || channel_->poisoned_ || channel_->left_[!writes]) return false;  // it would throw
+      return channel_->waiting_.empty() || channel_->waiting_.front()->writes == writes;
+    }
 
     /// Ends the channel for all, at once: whoever waits at it or comes to it gets the exception Poisoned.
     void poison() {
@@ -87,7 +93,7 @@ class Channel {
       Visit& other = *waiting_.front();
       Visit &from = self.writes ? self : other, &to = self.writes ? other : self;
       to.value = std::move(from.value);
-      wake_first(true);
+      wake_first(true);  // true: it has met somebody, and goes on with its value
       return;
     }
     self.waiting = boost::fibers::context::active();

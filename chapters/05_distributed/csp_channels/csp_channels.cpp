@@ -22,7 +22,7 @@ using Numbers = std::vector<int>;
 
 template <typename Writer>
 void counter(Writer& out, int limit) {
-  for (int i = 0; i < limit; ++i) out(i);  // returns when a reader has the value
+  for (int i = 0; i < limit; ++i) out(i);  // returns when the value has been given to a reader
 }
 
 template <typename Reader>
@@ -40,7 +40,7 @@ void printer_of_one(Reader& in, Numbers& printed) {
 struct ShownWriter {
   Channel<int>::Writer end;
   void operator()(int i) {
-    cookbook::println("writes {}", i);
+    cookbook::println("writes {}{}", i, end.would_wait() ? ", waits" : "");
     try {
       end(i);
     } catch (const std::exception& over) {
@@ -57,7 +57,7 @@ struct ShownWriter {
 struct ShownReader {
   Channel<int>::Reader end;
   int operator()() {
-    cookbook::println("{:20}reads", "");
+    cookbook::println("{:20}reads{}", "", end.would_wait() ? ", waits" : "");
     try {
       const int i = end();
       cookbook::println("{:20}has {}", "", i);
