@@ -182,6 +182,52 @@ TEST(csp_network_channel_network_channel, a_far_end_that_goes_without_a_word_is_
   EXPECT_NE(staying.end().find("no answer"), std::string::npos);
 }
 
+TEST(csp_network_channel_network_channel, what_a_far_end_sent_last_is_read_before_its_end_is_noticed) {
+  long value = 0;
+  Host host([&](NetworkChannel& b) {
+    std::this_thread::sleep_for(50ms);  // in which the far end goes
+    value = b.read();
+    b.read();
+  });
+  { EXPECT_EQ(answer_to(host.port(), "open B\nvalue 7\n"), "opened"); }
+  EXPECT_NE(host.end(), "returned");
+  EXPECT_EQ(value, 7);
+}
+
+TEST(csp_network_channel_network_channel, a_value_is_no_answer_so_two_ends_that_both_write_lose_the_channel) {
+  Host host([](NetworkChannel& b) { b.write(1); });
+  NetworkChannel b("B", "127.0.0.1", host.port());
+  std::string end;
+  try {
+    b.write(2);
+  } catch (const ChannelLost& lost) {
+    end = lost.what();
+  }
+  EXPECT_EQ(end, "not an answer: value 1");
+  EXPECT_EQ(host.end(), "not an answer: value 2");
+}
+
+TEST(csp_network_channel_network_channel, two_ends_that_both_read_lose_the_channel_after_the_timeout) {
+  Host host(read_all);
+  {
+    NetworkChannel b("B", "127.0.0.1", host.port(), 50ms);
+    EXPECT_THROW(b.read(), ChannelLost);
+  }
+  EXPECT_THAT(host.end(), testing::StartsWith("no answer: "));
+}
+
+TEST(csp_network_channel_network_channel, a_write_to_a_host_that_is_halted_ends_at_the_timeout) {
+  test_support::Process host("csp_network_channel_host");
+  NetworkChannel b("B", "127.0.0.1", std::stoi(host.read_until("port ").substr(5)), 200ms);
+  host.send_signal(SIGSTOP);
+  try {
+    b.write(1);
+    FAIL() << "it was answered";
+  } catch (const ChannelLost& lost) {
+    EXPECT_STREQ(lost.what(), "no answer: Connection timed out");
+  }
+}
+
 TEST(csp_network_channel_network_channel, who_can_no_longer_send_still_hears_the_last_that_the_far_end_said) {
   Host host([](NetworkChannel& b) { b.poison(); });
   NetworkChannel b("B", "127.0.0.1", host.port());

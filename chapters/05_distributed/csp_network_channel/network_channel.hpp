@@ -36,10 +36,10 @@ class NetworkChannel {
       : timeout_(timeout) {
     stream_.expires_after(timeout_);
     stream_.connect(host, std::to_string(port));
-    if (!stream_) lose("no connection: " + stream_.error().message());
+    if (!stream_) give_up("no connection: " + stream_.error().message());
     send_at_once();
     send("open " + name);
-    if (const std::string answer = receive(); answer != "opened") lose("the host says: " + answer);
+    if (const std::string answer = receive(); answer != "opened") give_up("the host says: " + answer);
   }
 
   /// Hosts a channel: waits at `acceptor` until somebody asks for it by its name, and refuses all else. Nothing that
@@ -63,16 +63,16 @@ class NetworkChannel {
 
   void write(long value) {
     send("value " + std::to_string(value));
-    if (const std::string answer = receive(); answer != "taken") lose("not an answer: " + answer);
+    if (const std::string answer = receive(); answer != "taken") give_up("not an answer: " + answer);
   }
 
   long read() {
     const std::string line = receive();
     long value = 0;
     const char* const end = line.data() + line.size();
-    if (!line.starts_with("value ")) lose("not a value: " + line);
+    if (!line.starts_with("value ")) give_up("not a value: " + line);
     const auto [rest, error] = std::from_chars(line.data() + 6, end, value);
-    if (error != std::errc() || rest != end) lose("not a value: " + line);
+    if (error != std::errc() || rest != end) give_up("not a value: " + line);
     send("taken");
     return value;
   }
@@ -94,7 +94,7 @@ class NetworkChannel {
     const std::string why = stream_.error().message();
     stream_.clear();
     receive();  // the last that it said may have been "poison" or "bye", which throws
-    lose("cannot send: " + why);
+    give_up("cannot send: " + why);
   }
 
   std::string receive() {
@@ -109,12 +109,12 @@ class NetworkChannel {
     stream_.expires_after(timeout_);
     stream_.getline(line, sizeof line);
     // At the end of the stream, what has come of a line is no line: "value 12" may be the beginning of "value 123".
-    if (!stream_ || stream_.eof()) lose("no answer: " + stream_.error().message());
+    if (!stream_ || stream_.eof()) give_up("no answer: " + stream_.error().message());
     return {line, static_cast<std::size_t>(stream_.gcount() - 1)};
   }
 
   /// The far end is to know at once that nobody listens any more.
-  [[noreturn]] void lose(std::string why) {
+  [[noreturn]] void give_up(std::string why) {
     std::replace_if(
         why.begin(), why.end(), [](unsigned char c) { return std::iscntrl(c); },
         '?');  // it may have the far end's text
