@@ -6,7 +6,7 @@
 // sends and receives in both, and then the numbers rank by rank: they are sorted over all ranks.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall
-// Run:     mpirun -n 5 mpi_alltoall [--numbers N]
+// Run:     mpirun -n 3 mpi_alltoall [--numbers N]
 
 #include <algorithm>
 #include <numeric>
@@ -58,7 +58,7 @@ Pieces random_pieces(int count, int rank, int ranks) {
   }
   std::sort(numbers.begin(), numbers.end());  // now those for the same rank are side by side, in the order of the ranks
   Pieces pieces(lengths);
-  pieces.numbers = numbers;
+  pieces.numbers = std::move(numbers);
   return pieces;
 }
 
@@ -76,7 +76,7 @@ std::string columns(const Pieces& pieces, bool numbers, int width) {
   return line;
 }
 
-/// Prints two tables, the numbers and the lengths: what each rank sends, and beside it what it receives.
+/// Prints two tables, the lengths and the numbers: what each rank sends, and beside it what it receives.
 void print_tables(const Pieces& sent, const Pieces& received, const mpi::Environment& world) {
   std::size_t longest = 0;
   for (int i = 0; i < world.size(); ++i) longest = std::max(longest, text(sent.piece(i)).size());
@@ -85,9 +85,9 @@ void print_tables(const Pieces& sent, const Pieces& received, const mpi::Environ
   if (world.rank() == 0) {
     cookbook::println("         {:<{}}receives from rank 0 | 1 | ...", "sends to rank 0 | 1 | ...", half);
   }
-  for (const bool numbers : {true, false}) {
+  for (const bool numbers : {false, true}) {
     if (world.rank() == 0) {
-      cookbook::print_line(numbers ? "numbers, by MPI_Alltoallv" : "lengths, by MPI_Alltoall before that");
+      cookbook::print_line(numbers ? "numbers, by MPI_Alltoallv" : "lengths, by MPI_Alltoall");
     }
     const std::string line = fmt::format("rank {:<4}{:<{}}{}", world.rank(), columns(sent, numbers, width), half,
                                          columns(received, numbers, width));
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   if (rank == 0) {
     checks.equal("numbers that are on the rank of their range", all_in_range, 1L * ranks * count);
-    checks.equal("pieces that have come as piece i from rank i", all_as_sent, 1L * ranks * ranks);
+    checks.equal("pieces that are as their senders made them", all_as_sent, 1L * ranks * ranks);
   }
   return world.exit_code(checks);
 }
