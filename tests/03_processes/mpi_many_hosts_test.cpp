@@ -22,6 +22,7 @@ namespace {
 
 int communicators = 0;       // that this rank has made, and not freed yet
 int ranks_of_each_host = 0;  // if not 0, every so many ranks believe that they are on a host of their own
+std::set<int> echo_from;     // the ranks from which this one had a byte back
 
 int own_rank() {
   int rank = 0;
@@ -41,6 +42,11 @@ extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info in
   ++communicators;
   if (ranks_of_each_host == 0) return PMPI_Comm_split_type(comm, type, key, info, part);
   return PMPI_Comm_split(comm, own_rank() / ranks_of_each_host, key, part);
+}
+extern "C" int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+                            int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* s) {
+  if (out_count == 1 && to == from) echo_from.insert(to);
+  return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, s);
 }
 extern "C" int MPI_Comm_free(MPI_Comm* comm) {
   --communicators;
@@ -97,13 +103,15 @@ TEST(mpi_many_hosts, two_runs_at_once_have_three_hosts_each) {
   const auto result = with_hosts(start + " & " + start + "; code=$?; wait $! && exit $code");
   SKIP_WITHOUT_HOSTS(result);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::vector<std::string> ranks = {"rank 0 is number 0 on node1; rank 5 on node3 has sent it a message",
-                                          "rank 1 is number 1 on node1; rank 0 on node1 has sent it a message",
-                                          "rank 2 is number 0 on node2; rank 1 on node1 has sent it a message",
-                                          "rank 3 is number 1 on node2; rank 2 on node2 has sent it a message",
-                                          "rank 4 is number 0 on node3; rank 3 on node2 has sent it a message",
-                                          "rank 5 is number 1 on node3; rank 4 on node3 has sent it a message"};
-  for (const std::string& line : ranks) EXPECT_EQ(std::count(result.out.begin(), result.out.end(), line), 2) << line;
+  const std::vector<std::string> ranks = {"rank 0 is number 0 on node1; to rank 5 on node3 and back:",
+                                          "rank 1 is number 1 on node1; to rank 0 on node1 and back:",
+                                          "rank 2 is number 0 on node2; to rank 1 on node1 and back:",
+                                          "rank 3 is number 1 on node2; to rank 2 on node2 and back:",
+                                          "rank 4 is number 0 on node3; to rank 3 on node2 and back:",
+                                          "rank 5 is number 1 on node3; to rank 4 on node3 and back:"};
+  for (const std::string& line : ranks) {
+    EXPECT_EQ(result.lines_with("^" + line + " +\\d+\\.\\d us$").size(), 2U) << line << '\n' << result.text();
+  }
   EXPECT_EQ(result.lines_with("^ok    ranks that know the host of the rank before: 6$").size(), 2U) << result.text();
   EXPECT_EQ(result.lines_with("^ok    groups of ranks that can share memory, one per host: 3$").size(), 2U);
   EXPECT_TRUE(result.err.empty()) << result.text();
@@ -189,8 +197,14 @@ TEST(mpi_many_hosts, the_program_runs_on_one_host_too) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   for (const auto& [rank, previous] : {std::pair{"0", "2"}, {"1", "0"}, {"2", "1"}}) {
     const std::string line =
-        fmt::format("^rank {0} is number {0} on (\\S+); rank {1} on \\1 has sent it a message$", rank, previous);
+        fmt::format("^rank {0} is number {0} on (\\S+); to rank {1} on \\1 and back: +([\\d.]+) us$", rank, previous);
     EXPECT_EQ(result.lines_with(line).size(), 1U) << line << '\n' << result.text();
+  }
+  const auto times = result.captures(" and back: +([\\d.]+) us$");
+  ASSERT_EQ(times.size(), 3U) << result.text();
+  for (const std::string& us : times) {  // each is one of 100 trips, which came one after another
+    EXPECT_GT(std::stod(us), 0);
+    EXPECT_LT(100 * 1e-6 * std::stod(us), result.seconds);
   }
   EXPECT_TRUE(result.has_line("ok    ranks that know the host of the rank before: 3")) << result.text();
   EXPECT_TRUE(result.has_line("ok    groups of ranks that can share memory, one per host: 1")) << result.text();
@@ -213,13 +227,14 @@ TEST(mpi_many_hosts_names, tell_which_rank_is_before_and_which_ranks_share_a_hos
     std::string name = "mpi_many_hosts";
     char* arguments[] = {name.data(), nullptr};
     EXPECT_EQ(main_of_the_program(1, arguments), 0);
+    EXPECT_THAT(echo_from, ElementsAre((std::stoi(std::getenv("OMPI_COMM_WORLD_RANK")) + 5) % 6));
     return;
   }
   for (int rank = 0; rank < 6; ++rank) {
     const int before = (rank + 5) % 6;
-    EXPECT_TRUE(result->has_line(fmt::format("rank {} is number {} on host{}; rank {} on host{} has sent it a message",
-                                             rank, rank % 2, rank / 2, before, before / 2)))
-        << result->text();
+    const std::string line = fmt::format("^rank {} is number {} on host{}; to rank {} on host{} and back: ", rank,
+                                         rank % 2, rank / 2, before, before / 2);
+    EXPECT_EQ(result->lines_with(line).size(), 1U) << line << '\n' << result->text();
   }
   EXPECT_TRUE(result->has_line("ok    ranks that know the host of the rank before: 6")) << result->text();
   EXPECT_TRUE(result->has_line("ok    groups of ranks that can share memory, one per host: 3")) << result->text();

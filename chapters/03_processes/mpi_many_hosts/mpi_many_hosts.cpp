@@ -1,12 +1,13 @@
 // Ranks on many hosts
 //
-// Each rank says on which host it runs, and sends the host's name to the next rank. Nothing in this program depends on
-// where the ranks are: mpirun starts them on the hosts that a file names. Only ranks of the same host can share memory,
-// and the program asks MPI which ones these are.
+// Each rank says on which host it runs, sends the host's name to the next rank, and measures how long a byte takes to
+// the rank before and back. Nothing in this program depends on where the ranks are: mpirun starts them on the hosts
+// that a file names. Only ranks of the same host can share memory, and the program asks MPI which ones these are.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_many_hosts/mpi_many_hosts.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts
 // Run:     mpirun --hostfile HOSTS mpi_many_hosts; HOSTS is a file with a line "NAME slots=RANKS" per host
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,32 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/mpi.hpp"
 #include "cookbook/options.hpp"
+
+namespace {
+
+/// The time of a byte from this rank to the one before and back, in us: the shortest of 100. The pairs take turns.
+double there_and_back(int rank, int ranks) {
+  double shortest = 1e9;
+  char byte = 'x', echo;
+  for (int from = 0; from < ranks; ++from) {
+    const int to = (from - 1 + ranks) % ranks;
+    for (int i = 0; i < 100; ++i) {
+      if (rank == from) {
+        const double start = MPI_Wtime();
+        MPI_CHECK(
+            MPI_Sendrecv(&byte, 1, MPI_CHAR, to, 0, &echo, 1, MPI_CHAR, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        shortest = std::min(shortest, 1e6 * (MPI_Wtime() - start));
+      } else if (rank == to) {
+        MPI_CHECK(MPI_Recv(&byte, 1, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        MPI_CHECK(MPI_Send(&byte, 1, MPI_CHAR, from, 0, MPI_COMM_WORLD));
+      }
+    }
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  return shortest;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   cookbook::Options options("Say on which host each rank runs");
@@ -25,7 +52,7 @@ int main(int argc, char** argv) {
 
   constexpr int size = MPI_MAX_PROCESSOR_NAME;
   char host[size] = {}, received[size] = {};
-  int length = 0;
+  int length = 0;  // of the name; the whole array is sent, since the next rank does not know the length
   MPI_CHECK(MPI_Get_processor_name(host, &length));
   MPI_CHECK(MPI_Sendrecv(host, size, MPI_CHAR, next, 0, received, size, MPI_CHAR, previous, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE));
@@ -36,8 +63,8 @@ int main(int argc, char** argv) {
   MPI_CHECK(MPI_Comm_rank(machine, &rank_on_host));
   MPI_CHECK(MPI_Comm_free(&machine));
 
-  world.print_in_order(fmt::format("rank {} is number {} on {}; rank {} on {} has sent it a message", rank,
-                                   rank_on_host, host, previous, received));
+  world.print_in_order(fmt::format("rank {} is number {} on {}; to rank {} on {} and back: {:5.1f} us", rank,
+                                   rank_on_host, host, previous, received, there_and_back(rank, ranks)));
 
   const std::vector<std::string> hosts = world.gather(host), told = world.gather(received);
   const long groups = mpi::sum_over_ranks(rank_on_host == 0);
