@@ -31,7 +31,7 @@ class Unprotected {
   void write(const Three& value) {
     for (std::size_t i = 0; i < 3; ++i) value_[i].store(value[i], std::memory_order_relaxed);
   }
-  Three read() const {
+  Three read(long&) const {
     Three copy;
     for (std::size_t i = 0; i < 3; ++i) copy[i] = value_[i].load(std::memory_order_relaxed);
     return copy;
@@ -48,7 +48,7 @@ class ByMutex {
     const std::scoped_lock hold(mutex_);
     value_ = value;
   }
-  Three read() {
+  Three read(long&) {
     const std::scoped_lock hold(mutex_);
     return value_;
   }
@@ -57,13 +57,6 @@ class ByMutex {
   std::mutex mutex_;
   Three value_{};
 };
-
-/// Only the sequence lock's readers read again, and count that in `again`.
-template <typename Numbers>
-Three read(Numbers& numbers, long&) {
-  return numbers.read();
-}
-Three read(SequenceLock<3>& numbers, long& again) { return numbers.read(again); }
 
 /// One thread writes, and others read, for so many milliseconds. Prints how long a reading and a change took, how many
 /// readings mixed numbers of two changes, and how often one had to be repeated. Returns the number of mixed readings.
@@ -87,7 +80,7 @@ long measure(const char* name, int readers, int milliseconds, long pause) {
       long done = 0, wrong = 0, again = 0;
       do {
         for (int i = 0; i < 100; ++i, ++done) {
-          const auto [one, two, three] = read(numbers, again);
+          const auto [one, two, three] = numbers.read(again);  // only the sequence lock's readers read again
           if (two != 2 * one || three != 3 * one) ++wrong;
         }
       } while (since_begin.seconds() * 1e3 < milliseconds);

@@ -31,7 +31,7 @@ void write_all() {
 }
 
 void read_all() {
-  for (int i = 0; i < 5'000 && !mixed; ++i) {
+  for (int i = 0; (i < 5'000 || price < 500) && !mixed; ++i) {
     long one, two;
     while (sequence % 2 != 0) lose_core();
     one = price;
