@@ -2,11 +2,18 @@
 
 #include <pthread.h>
 
+#include <boost/interprocess/containers/map.hpp>
 #include <mutex>
 
 namespace {
 
 void (*after_unlock)() = nullptr;  // called by a process right after it has unlocked
+void (*at_insertion)() = nullptr;  // called by a process when it inserts a key
+
+long inserted(long key) {
+  if (at_insertion != nullptr) at_insertion();
+  return key;
+}
 
 int unlock_and_wait(pthread_mutex_t* mutex) {
   const int error = pthread_mutex_unlock(mutex);
@@ -17,8 +24,10 @@ int unlock_and_wait(pthread_mutex_t* mutex) {
 }  // namespace
 
 #define pthread_mutex_unlock unlock_and_wait
+#define try_emplace(key, value) try_emplace(inserted(key), value)
 #include "03_processes/shared_map/shared_map.hpp"
 #undef pthread_mutex_unlock
+#undef try_emplace
 
 #include <atomic>
 #include <csignal>
@@ -124,6 +133,16 @@ TEST(shared_map, all_are_refused_when_a_writer_is_killed) {
   EXPECT_THROW(map->get(1), std::runtime_error);
   EXPECT_THROW(map->items(), std::runtime_error);
   EXPECT_THROW(map->set(2, 1), std::runtime_error);
+}
+
+TEST(shared_map, all_are_refused_when_a_writer_is_killed_while_it_inserts_a_key) {
+  const Shared<SharedMap> map;
+  map->set(1, 10);
+  at_insertion = [] { raise(SIGKILL); };
+  const pid_t writer = cookbook::start_child([&] { map->set(2, 1); });
+  at_insertion = nullptr;
+  EXPECT_EQ(cookbook::exit_code_of(writer), -SIGKILL);
+  EXPECT_THROW(map->get(1), std::runtime_error) << "the tree may be half rebalanced";
 }
 
 std::atomic<bool>* writer_has_begun = nullptr;

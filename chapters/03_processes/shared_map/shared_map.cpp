@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     in_std_map += lies_in(*std_map, std_map->at(i)) ? 1 : 0;
     map->look(i, [&](const long& value) { in_map += lies_in(*map, value) ? 1 : 0; });
   }
-  cookbook::println("{:<27}{}", "a map in shared memory", "its nodes there");
+  cookbook::println("{:<27}{}", "map", "nodes in shared memory");
   cookbook::println("{:<27}{} of {}", "std::map", in_std_map, workers);
   cookbook::println("{:<27}{} of {}", "SharedMap", in_map, workers);
 

@@ -77,7 +77,7 @@ class SharedMap {
     if (error == EOWNERDEAD && !changing_) {  // the dead process was only reading
       return check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
     }
-    if (error == EOWNERDEAD) pthread_mutex_unlock(&mutex_);  // not made consistent: it refuses everybody from now on
+    if (error == EOWNERDEAD) pthread_mutex_unlock(&mutex_);  // not made consistent: now all get ENOTRECOVERABLE
     if (error == EOWNERDEAD || error == ENOTRECOVERABLE) throw std::runtime_error("a process died within a change");
     check_error(error, "pthread_mutex_lock");
   }
