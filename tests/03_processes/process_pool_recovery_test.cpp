@@ -1,6 +1,24 @@
 // The program's output, and RecoveringPool from inside: its workers are killed wherever they are.
 
+#include <poll.h>
+
+#include <functional>
+#include <utility>
+
+namespace {
+
+std::function<void(pollfd*)> before_poll;  // called once, by a process that is about to wait for its workers
+
+int poll_late(pollfd* files, nfds_t count, int timeout_ms) {
+  if (const auto call = std::exchange(before_poll, nullptr)) call(files);
+  return poll(files, count, timeout_ms);
+}
+
+}  // namespace
+
+#define poll poll_late
 #include "03_processes/process_pool_recovery/recovering_pool.hpp"
+#undef poll
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -124,6 +142,17 @@ TEST_F(process_pool_recovery, a_worker_that_dies_between_two_maps_is_replaced) {
     check(kill(static_cast<pid_t>(board->worker), SIGKILL), "kill");
   }
   EXPECT_EQ(pool.map(numbers_up_to(10)), squares_up_to(10));
+}
+
+TEST_F(process_pool_recovery, a_task_is_not_repeated_if_its_worker_is_killed_after_it_has_sent_the_result) {
+  before_poll = [](pollfd* socket_and_pidfd) {
+    EXPECT_EQ(poll(socket_and_pidfd, 1, 10'000), 1) << "no result";
+    EXPECT_EQ(kill(static_cast<pid_t>(board->worker), SIGKILL), 0);
+    EXPECT_EQ(poll(socket_and_pidfd + 1, 1, 10'000), 1) << "no death";
+  };
+  RecoveringPool pool(1, square);
+  EXPECT_EQ(pool.map({3}), std::vector<long>{9});
+  EXPECT_EQ(board->begun[3], 1);
 }
 
 TEST_F(process_pool_recovery, a_task_that_kills_is_given_up_and_the_others_are_done) {
