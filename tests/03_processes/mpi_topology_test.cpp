@@ -78,9 +78,9 @@ std::vector<std::string> expected_lines(int ranks, int rows) {
     }
     lines.push_back(line);
   }
-  const std::string sides = std::to_string(4 * rows * columns);
-  lines.push_back("ok    sides from which the named neighbour's number came, mesh and torus: [" + sides + ", " + sides +
-                  "]");
+  const int in_mesh = 2 * rows * (columns - 1) + 2 * columns * (rows - 1), in_torus = 4 * rows * columns;
+  lines.push_back("ok    numbers that came from the neighbours on all sides, mesh and torus: [" +
+                  std::to_string(in_mesh) + ", " + std::to_string(in_torus) + "]");
   return lines;
 }
 

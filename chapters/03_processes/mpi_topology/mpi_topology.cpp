@@ -21,7 +21,7 @@ namespace {
 /// A communicator of the ranks that have a place in the grid; MPI_COMM_NULL on a rank that has none. Called by all.
 MPI_Comm make_grid(int rows, int columns, bool torus) {
   const int sizes[] = {rows, columns};
-  const int wraps_around[] = {torus, torus};  // 1: below the last row comes the first one again; columns alike
+  const int wraps_around[] = {torus, torus};  // for rows, for columns; 1: after the last comes the first again
   MPI_Comm grid;
   MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, wraps_around, 0, &grid));  // 0: all ranks keep their numbers
   return grid;
@@ -50,14 +50,13 @@ int shift(MPI_Comm grid, int number, int to, int from) {
   return received;
 }
 
-/// Each rank sends its number to all four sides. Returns from how many sides the expected number came, or nothing where
-/// there is no neighbour.
+/// Each rank sends its number to all four sides. Returns from how many sides the number of the neighbour there came.
 int exchange(MPI_Comm grid, int rank, const Neighbours& beside) {
+  const int named[] = {beside.up, beside.down, beside.left, beside.right};
+  const int came[] = {shift(grid, rank, beside.down, beside.up), shift(grid, rank, beside.up, beside.down),
+                      shift(grid, rank, beside.right, beside.left), shift(grid, rank, beside.left, beside.right)};
   int good = 0;
-  good += shift(grid, rank, beside.down, beside.up) == beside.up;
-  good += shift(grid, rank, beside.up, beside.down) == beside.down;
-  good += shift(grid, rank, beside.right, beside.left) == beside.left;
-  good += shift(grid, rank, beside.left, beside.right) == beside.right;
+  for (int side = 0; side < 4; ++side) good += came[side] == named[side] && named[side] != MPI_PROC_NULL;
   return good;
 }
 
@@ -117,12 +116,13 @@ int main(int argc, char** argv) {
   for (MPI_Comm* grid : {&mesh, &torus}) {
     if (*grid != MPI_COMM_NULL) MPI_CHECK(MPI_Comm_free(grid));
   }
-  const long sides_in_mesh = mpi::sum_over_ranks(good_in_mesh), sides_in_torus = mpi::sum_over_ranks(good_in_torus);
+  const long all_good_in_mesh = mpi::sum_over_ranks(good_in_mesh);
+  const long all_good_in_torus = mpi::sum_over_ranks(good_in_torus);
   cookbook::Checks checks;
   if (rank == 0) {
-    const long sides = 4L * rows * columns;
-    checks.equal("sides from which the named neighbour's number came, mesh and torus",
-                 std::vector{sides_in_mesh, sides_in_torus}, {sides, sides});
+    const long sides = 4L * rows * columns, edges = 2L * (rows + columns);  // at an edge of the mesh there is nobody
+    checks.equal("numbers that came from the neighbours on all sides, mesh and torus",
+                 std::vector{all_good_in_mesh, all_good_in_torus}, {sides - edges, sides});
   }
   return world.exit_code(checks);
 }
