@@ -1,9 +1,14 @@
-// Scatter: the program seen from outside.
+// Scatter: the program seen from outside, and its two functions with lists that no rank can guess.
+
+#define main main_of_the_program  // its functions are called from inside, too
+#include "03_processes/mpi_scatter/mpi_scatter.cpp"
+#undef main
 
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "03_processes/again_as_ranks.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -35,7 +40,7 @@ TEST(mpi_scatter, each_rank_gets_its_equal_share_and_its_share_of_all) {
     int ranks, root, total;
   };
   for (const auto& [ranks, root, total] :
-       {Case{10, 3, 23}, Case{3, 0, 10}, Case{1, 0, 5}, Case{5, 4, 3}, Case{4, 1, 0}, Case{4, 2, 8}}) {
+       {Case{10, 3, 23}, Case{3, 0, 10}, Case{1, 0, 5}, Case{5, 4, 3}, Case{4, 1, 0}, Case{4, 2, 8}, Case{2, 0, 40}}) {
     const auto result =
         run_ranks(ranks, "mpi_scatter", {"--root", std::to_string(root), "--numbers", std::to_string(total)});
     ASSERT_EQ(result.exit_code, 0) << result.text();
@@ -48,6 +53,16 @@ TEST(mpi_scatter, each_rank_gets_its_equal_share_and_its_share_of_all) {
         << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
   }
+}
+
+/// This test starts itself again as three ranks, of which the second one has a list.
+TEST(mpi_scatter_functions, deal_out_what_the_root_alone_has) {
+  if (again_as_ranks(3, "mpi_scatter_test")) return;
+  const mpi::Environment world(3);
+  const std::vector<int> list = world.rank() == 1 ? std::vector{70, 10, 90, 40, 20} : std::vector<int>();
+  const std::vector<int> equal[] = {{70}, {10}, {90}}, all[] = {{70, 10}, {90, 40}, {20}};
+  EXPECT_EQ(scatter_equal_shares(list, 5, 1, 3), equal[world.rank()]);
+  EXPECT_EQ(scatter_all(list, shares_of(5, 3), 1, world.rank()), all[world.rank()]);
 }
 
 TEST(mpi_scatter, a_root_that_does_not_exist_is_refused) {

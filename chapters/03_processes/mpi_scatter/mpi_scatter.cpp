@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   const std::vector<int> share = scatter_all(list, shares, root, rank);
 
   const auto row = [](auto who, auto by_scatter, auto by_scatterv) {
-    return fmt::format("{:<13}{:<29}{}", who, fmt::format("{}", by_scatter), fmt::format("{}", by_scatterv));
+    return fmt::format("{:<13}{:<28} {}", who, fmt::format("{}", by_scatter), fmt::format("{}", by_scatterv));
   };
   if (rank == 0) {
     cookbook::print_line(row(fmt::format("{} numbers", total), "MPI_Scatter, equal shares", "MPI_Scatterv"));
