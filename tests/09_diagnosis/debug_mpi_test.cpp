@@ -164,6 +164,11 @@ TEST(debug_mpi_mismatch, of_a_long_run_the_last_thousand_calls_are_compared) {
   EXPECT_EQ(Ranks({one, other}).first_mismatch(), "collective call 1501 differs: MPI_Allreduce (0) MPI_Barrier (1)");
 }
 
+TEST(debug_mpi_mismatch, a_receive_of_any_message_has_no_numbers) {
+  EXPECT_EQ(call_watch::text_of(call(Kind::receive, MPI_ANY_SOURCE, MPI_ANY_TAG)), "MPI_Recv from any, tag any");
+  EXPECT_EQ(call_watch::text_of(call(Kind::receive, 3, MPI_ANY_TAG)), "MPI_Recv from 3, tag any");
+}
+
 TEST(debug_mpi_mismatch, calls_on_other_communicators_are_left_out_and_calls_before_the_begin_ignored) {
   Slot slot;
   { const call_watch::Inside before_the_begin(barrier, MPI_COMM_WORLD); }
@@ -218,8 +223,10 @@ TEST(debug_mpi_watch, there_is_another_report_when_nobody_moves_any_more_after_a
       for (Slot* slot : {&first, &second}) {  // each alone
         call_watch::mine = slot;
         {
+          const auto moved = std::chrono::steady_clock::now();
           const call_watch::Inside inside(call(Kind::send, 7, 8));
           reports.push_back(output.read_until("so far\n"));
+          EXPECT_GE(std::chrono::steady_clock::now() - moved, std::chrono::milliseconds(40)) << "too early";
         }
         reports.push_back(output.read_until("so far\n"));
         call_watch::mine = nullptr;

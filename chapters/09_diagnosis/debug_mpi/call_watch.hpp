@@ -1,7 +1,7 @@
 /// Which rank is in which call of MPI: printed whenever no rank has moved for a while. The functions of MPI at the end
 /// of this file stand before those of the library, which have a second name that begins with PMPI. Include it in one
-/// source of a program. Or make it a library, which the loader searches before all others (g++'s warning "#pragma once
-/// in main file" is harmless):
+/// source of a program. Or make it a library, which the loader searches before all others (the first two lines are one
+/// command; g++'s warning "#pragma once in main file" is harmless):
 ///
 ///     mpicxx -std=c++20 -shared -fPIC -Icommon -o libcall_watch.so
 ///         -x c++ chapters/09_diagnosis/debug_mpi/call_watch.hpp common/cookbook/print.cpp -lfmt
@@ -41,6 +41,9 @@ struct Call {
 };
 static_assert(std::atomic<Call>::is_always_lock_free);
 
+/// A receive may name any rank, and any tag.
+inline std::string number_or_any(int number, int any) { return number == any ? "any" : std::to_string(number); }
+
 inline std::string text_of(Call call) {
   switch (call.kind) {
     case Kind::none:
@@ -48,7 +51,8 @@ inline std::string text_of(Call call) {
     case Kind::send:
       return fmt::format("MPI_Send to {}, tag {}", call.rank, call.tag);
     case Kind::receive:
-      return fmt::format("MPI_Recv from {}, tag {}", call.rank, call.tag);
+      return fmt::format("MPI_Recv from {}, tag {}", number_or_any(call.rank, MPI_ANY_SOURCE),
+                         number_or_any(call.tag, MPI_ANY_TAG));
     case Kind::barrier:
       return "MPI_Barrier";
     case Kind::broadcast:

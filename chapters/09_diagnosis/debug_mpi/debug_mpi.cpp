@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
   print("rank 3 skips a collective call", skip);
 
   cookbook::Checks checks;
+  // Line 3 of a report is that of rank 2, and line 5 compares the collective calls.
   const int naming = tag[3].ends_with("MPI_Recv from 1, tag 8") + skip[5].starts_with("collective call 2 differs");
   checks.equal("reports that name the fault", naming, 2);
   return checks.exit_code();
