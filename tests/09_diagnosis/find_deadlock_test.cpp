@@ -1,7 +1,9 @@
 // The circle in a graph of threads, the output of gdb, what the program prints, and what the page says of lock orders
 // that ThreadSanitizer reports.
 
-#include "09_diagnosis/find_deadlock/wait_graph.hpp"
+#define main main_of_the_program  // one of its functions is called from inside, too
+#include "09_diagnosis/find_deadlock/find_deadlock.cpp"
+#undef main
 
 #include <sys/prctl.h>
 
@@ -33,6 +35,12 @@ TEST(find_deadlock_circle, of_any_length_and_without_those_that_only_wait_for_it
   EXPECT_EQ(find_circle(graph({{1, 2}, {2, 3}, {3, 1}})), (Threads{1, 2, 3}));
   EXPECT_EQ(find_circle(graph({{1, 3}, {2, 3}, {3, 4}, {4, 3}})), (Threads{3, 4})) << "1 and 2 only wait for it";
   EXPECT_EQ(find_circle(graph({{1, 2}, {3, 4}, {4, 3}})), (Threads{3, 4})) << "2 waits for nothing";
+}
+
+TEST(find_deadlock_circle, is_named_from_north_on_also_if_the_system_has_begun_its_numbers_anew) {
+  const std::map<int, Waiting> waiting = {
+      {2, {"east", "", 3, ""}}, {3, {"south", "", 30'000, ""}}, {30'000, {"north", "", 2, ""}}};
+  EXPECT_THAT(names_in_circle(waiting), testing::ElementsAre("north", "east", "south"));
 }
 
 TEST(find_deadlock_circle, none_where_somebody_can_go_on) {

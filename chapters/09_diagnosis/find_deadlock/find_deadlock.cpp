@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string source = "find_deadlock_stores.cpp";
+const std::string source_file = "find_deadlock_stores.cpp";
 
 /// Whether all threads of a process sleep, by the third word of /proc/PID/task/TID/stat.
 bool is_asleep(pid_t process) {
@@ -55,7 +55,7 @@ std::map<int, Waiting> waiting_in(const std::string& program) {
   cookbook::ChildProgram hung({program}, cookbook::ChildProcess::Output::piped, let_attach);
   hung.read_until("all threads are started");
   for (int seen = 0; seen < 10; seen = is_asleep(hung.pid()) ? seen + 1 : 0) std::this_thread::sleep_for(20ms);
-  return waiting_threads(look_by_debugger(hung.pid()), source);
+  return waiting_threads(look_by_debugger(hung.pid()), source_file);
 }
 
 void print_waiting(const std::map<int, Waiting>& waiting) {
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
 
   const TemporaryFolder folder;
   const std::string program = folder.path() + "/stores";
-  output_of_tool({"g++", "-std=c++20", "-g", beside(__FILE__, source), "-pthread", "-o", program});
+  output_of_tool({"g++", "-std=c++20", "-g", beside(__FILE__, source_file), "-pthread", "-o", program});
 
   const std::map<int, Waiting> waiting = waiting_in(program);
   print_waiting(waiting);
