@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   const auto device = opencl::chosen_device(number);
   if (!device) return opencl::without_device();
   const bool is_processor = form_for(*device) == Form::pieces;
-  cookbook::println("{}: a {}", opencl::name_of(*device), is_processor ? "processor" : "GPU or the like");
+  cookbook::println("{}: a {}", opencl::name_of(*device), is_processor ? "processor" : "GPU or accelerator");
 
   std::vector<cl_uint> values(count);  // unsigned: sums wrap around, so they are the same in every order
   std::generate(values.begin(), values.end(), std::mt19937(1));
