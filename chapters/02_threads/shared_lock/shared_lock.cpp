@@ -41,7 +41,7 @@ int meet(int readers) {
         cookbook::println("a reader is inside");
         all_inside.arrive_and_wait();  // opens when all readers are inside; behind a std::mutex that would be never
         writer_asks.wait();
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // in which a writer that does not wait comes in
         cookbook::println("a reader leaves");
         ++left;
       });
@@ -71,15 +71,15 @@ double cost(int threads, int size, int operations, int write_every, int& wrong) 
     std::atomic<int> wrong_totals = 0;
     const double seconds = run_concurrently(threads, [&](int id) {
       for (int i = 0; i < operations; ++i) {
-        if ((i + write_every / 2 * id) % write_every == 0) {
+        if ((i + write_every / 2 * id) % write_every == 0) {  // two threads write at different times
           accounts.write([](Balances& balance) {
             --balance.front();
             ++balance.back();
           });
         } else {
-          wrong_totals += 100L * size != accounts.read([](const Balances& balance) {
-            return std::reduce(balance.begin(), balance.end(), 0L);
-          });
+          const long total =
+              accounts.read([](const Balances& balance) { return std::reduce(balance.begin(), balance.end(), 0L); });
+          wrong_totals += total != 100L * size;
         }
       }
     });
