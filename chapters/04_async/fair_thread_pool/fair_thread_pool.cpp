@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   }
   cookbook::Checks checks;
   checks.equal("runs in which all tasks ran", run_all, 6L);
-  checks.equal("long tasks that had ended when all short ones were done",
-               long_tasks_done_when_all_short_ones_were(workers, tasks), 0);
+  checks.equal("long tasks that a short one had to wait for", long_tasks_done_when_all_short_ones_were(workers, tasks),
+               0);
   return checks.exit_code();
 }
