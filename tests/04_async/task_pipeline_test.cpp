@@ -2,11 +2,37 @@
 
 #include "04_async/task_pipeline/job.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+/// A job whose first text is counted only when three others have been, or after ten seconds.
+struct FirstIsSlow : Job {
+  using Job::Job;
+  static inline std::atomic<int> others = 0, others_before_the_first = 0;
+  static void count(Text& text) {
+    if (text.number == 0) {
+      for (int i = 0; i < 10'000 && others < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time for a text that overtakes it in writing
+      others_before_the_first = others.load();
+    } else {
+      ++others;
+    }
+    Job::count(text);
+  }
+};
+
+#define main main_of_the_program  // the pipeline is tested from inside, too, with that job
+#define Job FirstIsSlow
+#include "04_async/task_pipeline/task_pipeline.cpp"
+#undef Job
+#undef main
+
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -60,6 +86,19 @@ TEST(task_pipeline_timing, with_more_than_two_tokens_several_texts_are_counted_a
 }
 
 TEST(task_pipeline, one_text_is_enough) { EXPECT_EQ(run("task_pipeline", {"--texts", "1"}).exit_code, 0); }
+
+TEST(task_pipeline, texts_overtake_the_first_one_in_counting_but_keep_their_tokens_and_are_written_after_it) {
+  if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "two processors are needed";
+  FirstIsSlow job(20);
+  by_pipeline(job, 4);
+  EXPECT_EQ(FirstIsSlow::others_before_the_first, 3) << "those that had the other three tokens";
+  Job in_order(20);
+  for (Text text; in_order.read(text);) {
+    Job::count(text);
+    in_order.write(text);
+  }
+  EXPECT_EQ(job.written, in_order.written);
+}
 
 /// The pairs of letters that are not in the order of the alphabet, by another way than the recipe's.
 int unordered_pairs(const std::string& letters) {

@@ -85,8 +85,8 @@ int main(int argc, char** argv) {
   row("one after another", one_after_another, 1);
   row("all at once", all_at_once, texts);
   for (int n = 1; n <= tokens; n *= 2) {
-    row(
-        fmt::format("pipeline, tokens: {}", n), [n](Job& job) { by_pipeline(job, n); }, n);
+    const auto with_tokens = [n](Job& job) { by_pipeline(job, n); };
+    row(fmt::format("pipeline, tokens: {}", n), with_tokens, n);
   }
 
   cookbook::Checks checks;
