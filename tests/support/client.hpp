@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -76,13 +77,17 @@ class Client {
     return text;
   }
 
-  /// Sends without ever receiving, until nothing has gone out for 100 ms.
-  void flood() {
+  /// Sends without ever receiving, until nothing has gone out for 100 ms. Returns how many bytes have gone out.
+  std::size_t flood() {
     const std::string block(1 << 16, '!');
+    std::size_t sent = 0;
     pollfd room = {socket_, POLLOUT, 0};
     while (poll(&room, 1, 100) == 1) {
-      if (::send(socket_, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN) break;
+      const ssize_t count = ::send(socket_, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno != EAGAIN) break;
+      if (count > 0) sent += static_cast<std::size_t>(count);
     }
+    return sent;
   }
 
   /// Half-closes: the server sees the end of the stream, and can still answer.

@@ -3,8 +3,8 @@
 // Fifty clients are connected at the same time. Each sends ten messages, waits for each answer, and pauses a
 // millisecond before the next one. The server sends back what it gets, in three forms: one client after another, a
 // thread per client, and a coroutine per client in one thread. The program prints how many threads each form has, and
-// how long it takes until all clients have their answers, beside the time of the pauses alone: those of all clients if
-// they are served in turn, those of one client if they pause at the same time. The clients are coroutines as well, in
+// how long it takes until all clients have their answers, beside the sum of the pauses: those of all clients if they
+// are served in turn, those of one client if they pause at the same time. The clients are coroutines as well, in
 // the main thread.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/echo_server/echo_server.cpp common/cookbook/*.cpp -lfmt -pthread -o echo_server
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   options.add("messages", messages, "messages that each client sends", 1, 100'000);
   options.parse(argc, argv);
 
-  cookbook::println("{:>4} clients            threads   served together    pauses alone    whole time", clients);
+  cookbook::println("{:>4} clients            threads   served together  pauses of 1 ms    whole time", clients);
   const auto first = row("one after another", one_after_another, clients, messages);
   const auto second = row("a thread per client", thread_per_client, clients, messages);
   const auto third = row("a coroutine per client", coroutine_per_client, clients, messages);
