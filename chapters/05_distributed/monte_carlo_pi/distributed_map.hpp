@@ -23,7 +23,7 @@ std::vector<long> distributed_map(const mpi::Environment& world, int tasks, Task
   for (;;) {
     const long one = 1;
     long mine = 0;
-    // At rank 0, place 0: mine = next, and next += 1.
+    // At rank 0, place 0 (the two zeros): mine = next, and next += 1.
     MPI_CHECK(MPI_Fetch_and_op(&one, &mine, MPI_LONG, 0, 0, MPI_SUM, window));
     MPI_CHECK(MPI_Win_flush(0, window));  // now `mine` has arrived
     if (mine >= tasks) break;

@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   const double nothing = best_of_three(world, [&] { distributed_map(world, tasks, [](long /*task*/) { return 0L; }); });
   if (world.rank() == 0) {
     cookbook::println("{} tasks that do nothing: {:.2f} ms", tasks, 1e3 * nothing);
-    cookbook::println("points per task{:>12}{:>14}{:>12}{:>12}{:>12}", "pi", "one process", "expected",
+    cookbook::println("points per task{:>12}{:>14}{:>12}{:>12}{:>12}", "pi", "one process", "foretold",
                       fmt::format("{} ranks", world.size()), "speed-up");
   }
   for (const long size : {points / 10'000, points / 100, points}) {

@@ -20,6 +20,7 @@ inline std::uint64_t mixed(std::uint64_t bits) {
 /// Point `i` of a task, with both coordinates in [0, 1). It depends on these two numbers alone, and not on what was
 /// drawn before: a counter-based generator.
 inline Point point(std::uint64_t task, std::uint64_t i) {
+  // Not mixed(task): mixed(0) is 0, so task 0 would begin with the point (0, 0). Each coordinate gets 32 of the bits.
   // An odd constant (2^64 / golden ratio), so every i gives another number.
   const std::uint64_t bits = mixed(mixed(task + 1) + i * 0x9e3779b97f4a7c15);
   return {static_cast<double>(bits >> 32) * 0x1p-32, static_cast<double>(bits & 0xffffffff) * 0x1p-32};
