@@ -108,7 +108,7 @@ long count_in_parts(const Picture& picture, int threads) {
   }
   counted.wait();  // opens when all threads have counted down
   const long sum = std::accumulate(counts.begin(), counts.end(), 0L);
-  cookbook::println("{} '#', counted by {} threads of which none has ended", sum, threads);
+  cookbook::println("{} '#', printed before any of the {} threads that counted has ended", sum, threads);
   printed.count_down();  // opens for all of them
   return sum;
 }
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   draw_part_after_part(unordered, threads);
 
   const int column = std::max(18, 2 * rows - 1 + threads + 1);
-  cookbook::println("{:<{}}{:<{}}its wrong cells", "with a barrier", column, "without waiting", column);
+  cookbook::println("{:<{}}{:<{}}its wrong cells", "with a barrier", column, "part after part", column);
   for (int y = 0; y < rows; ++y) {
     cookbook::println("{:<{}}{:<{}}{}", in_parts(in_phases[y], threads), column, in_parts(unordered[y], threads),
                       column, in_parts(mistakes(unordered[y], expected[y]), threads));
