@@ -38,7 +38,7 @@ struct Board {
 void produce(Board& board, int items, Clock::duration unit) {
   const auto start = Clock::now();
   for (int item = 0; item < items; ++item) {
-    board.put[item] = Clock::now();
+    board.put[item] = Clock::now();  // the parent reads it when this process has ended
     board.queue.put(item);
     std::this_thread::sleep_until(start + (item + 1) * unit);
   }
