@@ -89,7 +89,9 @@ TEST(web_application, clients_that_go_or_send_no_request_do_not_end_it) {
     client.send(text);
     client.reset();
   }
-  EXPECT_EQ(status(visit(shared_server(), "GET", "/broken")), "HTTP/1.1 500");
+  const std::string broken = visit(shared_server(), "GET", "/broken");
+  EXPECT_EQ(status(broken), "HTTP/1.1 500");
+  EXPECT_EQ(broken.find("database"), std::string::npos) << "the exception's text is not for strangers";
   EXPECT_EQ(body(visit(shared_server(), "GET", "/")), "Hello from Flask!");
 }
 
@@ -107,6 +109,7 @@ TEST(web_application_routes, the_table_calls_the_handler_of_path_and_method) {
   EXPECT_EQ(ask(http::verb::delete_, "/a")[http::field::allow], "OPTIONS, HEAD, GET, PUT");
   EXPECT_EQ(ask(http::verb::get, "/a/").result(), http::status::not_found);
   EXPECT_EQ(ask(http::verb::get, "/b").result(), http::status::internal_server_error);
+  EXPECT_EQ(ask(http::verb::get, "/b").body(), "") << "the exception's text is not sent";
   EXPECT_EQ(ask(http::verb::get, "/c").result(), http::status::internal_server_error) << "no std::exception";
 }
 
@@ -145,12 +148,11 @@ TEST(web_application_routes, a_query_is_read_by_name) {
 TEST(web_application, the_program_asks_itself_and_a_port_in_use_is_refused) {
   const auto result = run("web_application");
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("GET /hello?name=%3Cb%3E  returns     200  text/html; charset=utf-8  Hello &lt;b&gt;!"))
+  EXPECT_TRUE(result.has_line("GET /hello?name=%3Cb%3E     200  text/html; charset=utf-8  Hello &lt;b&gt;!"))
       << result.text();
-  EXPECT_EQ(result.captures("^[A-Z]+ /.* (returns|none|throws) +\\d{3} "),
-            (std::vector<std::string>{"returns", "returns", "returns", "returns", "returns", "none", "none", "throws"}))
+  EXPECT_EQ(result.captures("^[A-Z]+ /.*? (\\d{3})(?: |$)"),
+            (std::vector<std::string>{"200", "200", "200", "200", "200", "404", "405", "500"}))
       << result.text();
-  EXPECT_TRUE(result.has_line("ok    requests that a handler has answered: 5")) << result.text();
   EXPECT_TRUE(result.has_line("ok    statuses: [200, 200, 200, 200, 200, 404, 405, 500]")) << result.text();
   EXPECT_EQ(run("web_application", {"--port", std::to_string(shared_server())}).exit_code, 3);
 }

@@ -19,9 +19,9 @@ using Routes = std::map<std::string, std::map<http::verb, Handler>>;
 
 /// The response to a request: 404 if the table has no such path, 405 if this path has no such method, 500 if its
 /// handler throws. The handler of GET answers HEAD as well, and every path answers OPTIONS.
-inline Response answer(const Routes& routes, const Request& request) try {
+inline Response answer(const Routes& routes, const Request& request) try {   // the whole body is a try block
   std::string name(request.target().substr(0, request.target().find('?')));  // without the query ("?name=x")
-  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // clients of a proxy name the host, too
+  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // absolute form, RFC 9112 3.2.2
   const auto path = routes.find(name.empty() ? "/" : name);
   if (path == routes.end()) return {http::status::not_found, 11};  // 11: HTTP/1.1
 
@@ -43,8 +43,8 @@ inline Response answer(const Routes& routes, const Request& request) try {
   return {http::status::internal_server_error, 11};
 }
 
-/// A text as it was before it was written into a query: "%3C" stands for the byte 3C, "<", and "+" for a blank. A "%"
-/// without two hexadecimal digits stays.
+/// Undoes the encoding of a query (RFC 3986): "%3C" stands for the byte 3C, "<", and "+" for a blank. A "%" without two
+/// hexadecimal digits stays.
 inline std::string decoded(std::string_view text) {
   std::string plain;
   for (; !text.empty(); text.remove_prefix(1)) {
