@@ -83,13 +83,14 @@ double cell(const test_support::Result& result, const std::string& pool, int col
 TEST(elastic_pool, its_table_is_what_fixed_and_elastic_pools_cost_and_let_wait) {
   const auto result = run("elastic_pool");
   const std::string small = "4 workers all the time", large = "11 workers all the time", elastic = "0 to 4 workers",
-                    wide = "0 to 11 workers", both = "0 to 4, and public ones";
+                    wide = "0 to 11 workers", flapping = "0 to 11, none kept idle", both = "0 to 4, then public ones";
   EXPECT_EQ(cell(result, large, 1), 0) << "it has a worker for each job, at once\n" << result.text();
   EXPECT_EQ(cell(result, large, 3), 11 * cell(result, small, 3) / 4) << "both are paid for the same time";
   // What the page says of the pools; the jobs are the same in every run.
   for (const auto& [pool, average, longest, bill, starting] : {std::tuple(small, 45.0, 108, 1636, 0),
                                                                {elastic, 45.3, 108, 1496, 25},
                                                                {wide, 0.5, 5, 2083, 90},
+                                                               {flapping, 2.0, 5, 1630, 320},
                                                                {both, 6.7, 15, 2024, 85}}) {
     EXPECT_DOUBLE_EQ(cell(result, pool, 1), average) << pool;
     EXPECT_EQ(cell(result, pool, 2), longest) << pool;
@@ -99,7 +100,7 @@ TEST(elastic_pool, its_table_is_what_fixed_and_elastic_pools_cost_and_let_wait) 
   EXPECT_LT(cell(result, both, 3), cell(result, large, 3));
   EXPECT_LT(cell(result, elastic, 3), cell(result, small, 3));
   EXPECT_LT(cell(result, both, 1), cell(result, elastic, 1));
-  for (const std::string& pool : {small, large, elastic, wide, both}) {
+  for (const std::string& pool : {small, large, elastic, wide, flapping, both}) {
     EXPECT_EQ(cell(result, pool, 4), 1310) << pool;
     EXPECT_EQ(cell(result, pool, 3), cell(result, pool, 4) + cell(result, pool, 5) + cell(result, pool, 6)) << pool;
   }

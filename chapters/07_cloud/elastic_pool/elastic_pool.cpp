@@ -1,9 +1,9 @@
 // Elastic pool
 //
-// How many machines does one rent for a load that has a peak? The program sends the same jobs to five pools of workers:
-// two of fixed size, two that grow with their queue, up to few or to many machines, and one that also moves jobs to a
-// public cloud at the peak, but never those with sensitive data. It prints how long jobs waited in each, and what the
-// pool costs. Time is simulated, in one thread.
+// How many machines does one rent for a load that has a peak? The program sends the same jobs to six pools of workers:
+// two of fixed size, three that grow with their queue, and one that also moves jobs to a public cloud at the peak, but
+// never those with sensitive data. It prints how long jobs waited in each, and what the pool costs. Time is simulated,
+// in one thread.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/elastic_pool/elastic_pool.cpp common/cookbook/*.cpp -lfmt -pthread -o elastic_pool
 // Run:     elastic_pool [--private-limit N] [--public-limit N] [--seed N]
@@ -55,6 +55,18 @@ std::size_t run(
   return most;
 }
 
+/// A point of the chart, every 5 s from second 20 on: what waits, and how many workers there are.
+void add_point(cookbook::Figures& chart, const ElasticPool& pool) {
+  const int now = pool.now - 1;
+  if (now % 5 != 0 || now < 20) return;
+  const auto add = [&](const char* line, std::size_t value) {
+    chart.add(fmt::format("{}, {} s", line, now), cookbook::timing_of({1}), double(value));
+  };
+  add("jobs waiting", pool.queue.size());
+  add("private workers", pool.private_cloud.workers.size());
+  add("public workers", pool.public_cloud.workers.size());
+}
+
 /// Prints how long the jobs waited, and what the pool costs.
 void print_row(const std::string& name, const ElasticPool& pool, const std::deque<Job>& jobs) {
   double waited = 0;
@@ -85,15 +97,8 @@ int main(int argc, char** argv) {
   cookbook::Figures chart("Load and workers", cookbook::rate("jobs or workers", 1), "simulation");  // for `--json`
   std::size_t most_private = 0;
   const std::size_t peak = run(burst, jobs, [&] {
-    const std::size_t waiting = burst.queue.size();
-    const std::size_t in_private = burst.private_cloud.workers.size(), in_public = burst.public_cloud.workers.size();
-    most_private = std::max(most_private, in_private);
-    const int now = burst.now - 1;
-    if (now % 5 != 0 || now < 20) return;  // the chart has a point every 5 s from second 20 on
-    const auto point = [&](const char* line) { return fmt::format("{}, {} s", line, now); };
-    chart.add(point("jobs waiting"), cookbook::timing_of({1}), double(waiting));
-    chart.add(point("private workers"), cookbook::timing_of({1}), double(in_private));
-    chart.add(point("public workers"), cookbook::timing_of({1}), double(in_public));
+    most_private = std::max(most_private, burst.private_cloud.workers.size());
+    add_point(chart, burst);
   });
 
   cookbook::println("{:26}{:>12}{:>11}{:>10}{:>10}{:>10}{:>10}", "pool", "average wait", "longest", "bill", "working",
@@ -104,13 +109,16 @@ int main(int argc, char** argv) {
     run(fixed, again);
     print_row(fmt::format("{} workers all the time", size), fixed, again);
   }
-  for (const std::size_t limit : {private_limit, peak}) {
+  const auto run_elastic = [&](std::size_t limit, int idle_seconds, const char* how) {
     std::deque<Job> again = random_jobs(seed);
-    ElasticPool elastic{{false, limit}, {true, 0}, 20};
+    ElasticPool elastic{{false, limit}, {true, 0}, idle_seconds};
     run(elastic, again);
-    print_row(fmt::format("0 to {} workers", limit), elastic, again);
-  }
-  print_row(fmt::format("0 to {}, and public ones", private_limit), burst, jobs);
+    print_row(fmt::format("0 to {}{}", limit, how), elastic, again);
+  };
+  run_elastic(private_limit, 20, " workers");
+  run_elastic(peak, 20, " workers");
+  run_elastic(peak, 0, ", none kept idle");
+  print_row(fmt::format("0 to {}, then public ones", private_limit), burst, jobs);
 
   int sensitive_moved = 0, moved_early = 0;
   for (const Job& job : jobs) {
