@@ -33,8 +33,8 @@ TEST(robust_barrier, three_pass_and_a_death_breaks_it) {
   const std::string broken = "broken after (\\d+\\.\\d) ms";
   EXPECT_EQ(result.lines_with("^nobody dies +1 h +passes +passes +passes$").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^B dies while it waits +1 h +passes +killed +passes$").size(), 1U) << result.text();
-  for (const std::string row :
-       {"B dies with the lock +1 h", "B dies on its way +50 ms", "  the phase after that +50 ms"}) {
+  for (const std::string row : {"B dies with the lock +1 h", "  and C comes at once +1 h", "B dies on its way +50 ms",
+                                "  and the next phase +50 ms"}) {
     const auto told_a = result.captures("^" + row + " +" + broken + " +(?:killed|dead) +broken");
     const auto told_c = result.captures("^" + row + " +broken after \\S+ ms +(?:killed|dead) +" + broken + "$");
     ASSERT_EQ(told_a.size() + told_c.size(), 2U) << row << '\n' << result.text();
@@ -43,8 +43,13 @@ TEST(robust_barrier, three_pass_and_a_death_breaks_it) {
     }
     EXPECT_LT(std::stod(told_a[0]), 9'000) << "and not after an hour";
   }
-  EXPECT_TRUE(result.has_line("ok    how many pass, by row: [3, 0, 0, 2, 0]")) << result.text();
-  EXPECT_TRUE(result.has_line("ok    how many are told that it is broken: [0, 2, 2, 0, 2]")) << result.text();
+  EXPECT_EQ(result.lines_with("^  at pthread_barrier_t +none +waits after 100 ms +killed +waits after 100 ms$").size(),
+            1U);
+  for (const std::string who : {"A", "C"}) {
+    EXPECT_TRUE(result.has_line("ok    what becomes of " + who +
+                                R"(: ["passes", "broken", "waits", "broken", "broken", "passes", "broken"])"))
+        << result.text();
+  }
   EXPECT_EQ(result.leaked_processes, 0);
 }
 
@@ -117,6 +122,24 @@ TEST(robust_barrier, a_sleeper_learns_of_a_party_that_dies_with_the_lock) {
   EXPECT_EQ(cookbook::exit_code_of(one), 1);
   EXPECT_EQ(cookbook::exit_code_of(two), 1);
   EXPECT_LT(Clock::now() - start, 10s);  // long before their time is over
+}
+
+TEST(robust_barrier, one_that_comes_after_a_death_with_the_lock_is_told_at_once_and_wakes_the_sleepers) {
+  Clock::duration shortest = 1h;
+  for (int round = 0; round < 5; ++round) {
+    const Shared<RobustBarrier> barrier(3);
+    const pid_t sleeper = start_sleeper(*barrier);
+    EXPECT_EQ(cookbook::exit_code_of(cookbook::start_child([&] {
+                barrier->lock();
+                raise(SIGKILL);
+              })),
+              -SIGKILL);
+    EXPECT_FALSE(barrier->wait_for(20s));
+    const auto told = Clock::now();
+    EXPECT_EQ(cookbook::exit_code_of(sleeper), 1);
+    shortest = std::min(shortest, Clock::now() - told);
+  }
+  EXPECT_LT(shortest, RobustBarrier::look_again / 2);
 }
 
 TEST(robust_barrier, a_sleeper_that_is_killed_still_counts_and_is_missed_in_the_next_phase) {

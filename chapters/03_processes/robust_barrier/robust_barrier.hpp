@@ -29,13 +29,13 @@ class RobustBarrier {
     constexpr std::chrono::hours a_century(24 * 365 * 100);  // nanoseconds::max() would not fit into the sum
     const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(timeout, a_century);
     const std::scoped_lock lock(*this);
-    const long mine = phase_;
+    const long my_phase = phase_;
     if (++arrived_ == parties_ && !broken_) {
       arrived_ = 0;
       ++phase_;
       wake_all();
     }
-    while (phase_ == mine && !broken_) {
+    while (phase_ == my_phase && !broken_) {
       const auto left = deadline - std::chrono::steady_clock::now();
       if (left > left.zero()) {
         sleep(std::min<std::chrono::nanoseconds>(left, look_again));
@@ -43,7 +43,7 @@ class RobustBarrier {
         break_for_all();
       }
     }
-    return phase_ != mine;
+    return phase_ != my_phase;
   }
 
   /// How many have come in this phase, with those that died asleep. Without meaning once the barrier is broken.
@@ -55,7 +55,8 @@ class RobustBarrier {
   /// Usually called by wait_for() and waiting() alone. Public, so that std::scoped_lock lock(*this) can call it.
   void lock() {
     const int error = pthread_mutex_lock(&mutex_);
-    if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // 0: locked as usual
+    if (error == 0) return;
+    if (error != EOWNERDEAD) return check_error(error, "pthread_mutex_lock");  // which ends the program
     break_for_all();  // the last owner has died, and nobody repairs here: all are told
     check_error(pthread_mutex_consistent(&mutex_), "pthread_mutex_consistent");
   }
