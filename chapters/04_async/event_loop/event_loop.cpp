@@ -2,11 +2,11 @@
 //
 // First one thread looks after three things, which are due every two, three and five seconds: a callback never waits,
 // it tells the loop what is to be called later, and returns. That is on a loop of the program's own (small_loop.hpp),
-// whose clock is virtual. Then a callback comes every second on Boost.Asio's loop, on a real clock, and the program
-// prints how late: in one form the next second is counted from now, in the other from the time when this call was due.
+// whose clock is virtual. Then a callback comes every 20 ms on Boost.Asio's loop, on a real clock, and the program
+// prints how late: in one form the next period is counted from now, in the other from the time when this call was due.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/event_loop/event_loop.cpp common/cookbook/*.cpp -lfmt -pthread -o event_loop
-// Run:     event_loop [--deadline S] [--second-ms N] [--work-us N]
+// Run:     event_loop [--deadline S] [--period-ms N] [--work-us N]
 
 #include <algorithm>
 #include <boost/asio.hpp>
@@ -44,25 +44,23 @@ void compute_for(Clock::duration work) {
   for (const auto end = Clock::now() + work; Clock::now() < end;) continue;
 }
 
-/// From when a callback counts the second to the next call.
+/// From when a callback counts the period to the next call.
 enum class From { now, due };
 
-/// Calls a callback every second, nine times; returns by how many milliseconds each call came late.
-std::vector<double> late_on_asio(Clock::duration second, Clock::duration work, From from) {
+/// Calls a callback in each period, nine times; returns by how many milliseconds each call came late.
+std::vector<double> late_on_asio(Clock::duration period, Clock::duration work, From from) {
   asio::io_context loop;
-  asio::steady_timer timer(loop, Clock::now());  // nobody waits for it yet: it holds the time of the first call
-  const Clock::time_point start = timer.expiry();
+  asio::steady_timer timer(loop);
+  const Clock::time_point start = Clock::now();
+  Clock::time_point due = start;
   std::vector<double> late_ms;
   std::function<void()> call = [&] {
-    const Clock::time_point due = start + std::ssize(late_ms) * second;
-    late_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - due).count());
+    const Clock::time_point planned = start + std::ssize(late_ms) * period;
+    late_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - planned).count());
     compute_for(work);
     if (late_ms.size() == 9) return;
-    if (from == From::now) {
-      timer.expires_after(second);
-    } else {
-      timer.expires_at(timer.expiry() + second);
-    }
+    due = (from == From::now ? Clock::now() : due) + period;
+    timer.expires_at(due);
     timer.async_wait([&](const boost::system::error_code&) { call(); });
   };
   asio::post(loop, [&] { call(); });
@@ -73,10 +71,10 @@ std::vector<double> late_on_asio(Clock::duration second, Clock::duration work, F
 }  // namespace
 
 int main(int argc, char** argv) {
-  int deadline = 7, second_ms = 20, work_us = 1'000;
+  int deadline = 7, period_ms = 20, work_us = 1'000;
   cookbook::Options options("Callbacks that are due at different times, on an event loop");
   options.add("deadline", deadline, "seconds after which the small loop is stopped", 0, 1000);
-  options.add("second-ms", second_ms, "milliseconds that a second takes on Asio's loop", 1, 10'000);
+  options.add("period-ms", period_ms, "milliseconds between two calls on Asio's loop", 1, 10'000);
   options.add("work-us", work_us, "microseconds that each callback computes there", 0, 1'000'000);
   options.parse(argc, argv);
 
@@ -88,15 +86,16 @@ int main(int argc, char** argv) {
     }
   }
 
+  cookbook::println("a small loop, on a virtual clock that is stopped after {} s", deadline);
   const std::vector<int> called = three_periods(deadline);
-  const std::chrono::milliseconds second(second_ms);
+  const std::chrono::milliseconds period(period_ms);
   const std::chrono::microseconds work(work_us);
-  const std::vector<double> from_now = late_on_asio(second, work, From::now);
-  const std::vector<double> from_due = late_on_asio(second, work, From::due);
-  cookbook::println("         late, if the next second is counted");
-  cookbook::println("due at      from now     from when it was due");
-  for (const std::size_t i : {0, 4, 8}) {
-    cookbook::println("{:>4} s {:10.2f} ms{:14.2f} ms", i, from_now[i], from_due[i]);
+  const std::vector<double> from_now = late_on_asio(period, work, From::now);
+  const std::vector<double> from_due = late_on_asio(period, work, From::due);
+  cookbook::println("Asio's loop, on a real clock: a call every {} ms, which computes for {} us", period_ms, work_us);
+  cookbook::println("due at   late, counted from now   late, counted from due");
+  for (const int i : {0, 4, 8}) {
+    cookbook::println("{:>3} ms{:18.2f} ms{:22.2f} ms", i * period_ms, from_now[i], from_due[i]);
   }
 
   cookbook::Checks checks;
