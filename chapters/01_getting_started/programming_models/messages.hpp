@@ -1,4 +1,5 @@
-/// Messages between two processes through a socket: what is sent is copied.
+/// Messages between two processes through a socket: what is sent is copied. check() ends the program if a system call
+/// has failed.
 #pragma once
 
 #include <sys/socket.h>

@@ -26,7 +26,7 @@ inline Sum dot(Numbers a, Numbers b) {
   return sum;
 }
 
-/// The numbers that belong to a task: neighbours, so that task 1 of 4 has the second quarter.
+/// The numbers that belong to a task: a contiguous part. Tasks count from 0, so task 1 of 4 has the second quarter.
 inline Numbers part(Numbers numbers, std::size_t task, std::size_t tasks) {
   const std::size_t first = numbers.size() * task / tasks, last = numbers.size() * (task + 1) / tasks;
   return numbers.subspan(first, last - first);
@@ -65,7 +65,7 @@ inline Sum by_shared_memory_once(Numbers a, Numbers b, std::size_t tasks) {
   return sum;
 }
 
-/// Threads: each task returns a result of its own, and one thread goes on with all of them.
+/// Futures: each task returns a result of its own, and one thread goes on with all of them.
 inline Sum by_threads(Numbers a, Numbers b, std::size_t tasks) {
   std::vector<std::future<Sum>> results;
   for (std::size_t task = 0; task < tasks; ++task) {
