@@ -45,14 +45,14 @@ asio::awaitable<char> ask(tcp::socket& client, std::string text) {
   co_return answer;
 }
 
-/// Sends and never reads, until the server closes the connection or nothing moves for `patience`. Returns how many
+/// Sends and never reads, until the server closes the connection or nothing moves for `limit`. Returns how many
 /// bytes went out.
-asio::awaitable<std::size_t> flood(tcp::socket& client, Milliseconds patience) {
+asio::awaitable<std::size_t> flood(tcp::socket& client, Milliseconds limit) {
   const std::string block(1 << 14, '!');
   asio::steady_timer stuck(client.get_executor());
   std::size_t bytes = 0;
   for (;;) {
-    stuck.expires_after(patience);
+    stuck.expires_after(limit);
     stuck.async_wait([&](error_code cancelled) {
       if (!cancelled) client.cancel();
     });
@@ -74,7 +74,7 @@ struct Seen {
 asio::awaitable<void> slow_client(const RobustServer& server, Milliseconds timeout, Seen& seen) {
   const cookbook::Stopwatch watch;
   tcp::socket slow = co_await client_of(server);
-  for (const std::string byte : {"s", "l", "o", "w", "l", "y"}) {  // for two timeouts in all
+  for (const std::string byte : {"a", "b", "c", "d", "e", "f"}) {  // for two timeouts in all
     co_await asio::steady_timer(slow.get_executor(), timeout / 3).async_wait(asio::deferred);
     seen.slow_got += co_await ask(slow, byte);
     if (seen.slow_got.back() == '-') break;  // closed: nothing more can be sent
@@ -185,11 +185,11 @@ int main(int argc, char** argv) {
   loop.run();
 
   cookbook::Checks checks;
-  checks.equal("what the slow client got back", seen.slow_got, "slowly");
+  checks.equal("what the slow client got back", seen.slow_got, "abcdef");
   checks.equal("clients closed by the timer", server.timed_out, 2);
   checks.that("one client too many is closed", seen.one_too_many_closed);
   checks.equal("clients that the full server serves", seen.served_when_full, max_clients);
-  checks.within("bytes that the busy client reads", seen.arrived, 1, seen.sent);
+  checks.that("the busy client reads a part of what it has sent", seen.arrived > 0 && seen.arrived < seen.sent);
   checks.equal("late, busy, idle", seen.ends, {"Connection refused", "End of file", "End of file"});
   return checks.exit_code();
 }
