@@ -56,6 +56,19 @@ Cost cost_of(int threads, int processors, double items, Work work) {
   return {1e6 * seconds / items * 1000, static_cast<double>(sleeps) / items * 1000};
 }
 
+/// Adds the numbers that the consumers have not taken once, and in the order of each producer.
+void count_wrong(const Job& job, const std::vector<std::vector<int>>& taken) {
+  std::vector<int> times_taken(job.threads * job.items);
+  for (const std::vector<int>& list : taken) {
+    std::vector<int> last(job.threads, -1);  // the last number seen of each producer
+    for (const int number : list) {
+      ++times_taken[number];
+      job.wrong += std::exchange(last[number / job.items], number) >= number;
+    }
+  }
+  job.wrong += std::ssize(times_taken) - std::count(times_taken.begin(), times_taken.end(), 1);
+}
+
 /// Many items: the producers put as fast as the consumers take.
 template <typename Queue>
 Cost pass(const Job& job) {
@@ -72,15 +85,7 @@ Cost pass(const Job& job) {
     }
   });
 
-  std::vector<int> times_taken(job.threads * job.items);
-  for (const std::vector<int>& list : taken) {
-    std::vector<int> last(job.threads, -1);  // the last number seen of each producer
-    for (const int number : list) {
-      ++times_taken[number];
-      job.wrong += std::exchange(last[number / job.items], number) >= number;
-    }
-  }
-  job.wrong += std::ssize(times_taken) - std::count(times_taken.begin(), times_taken.end(), 1);
+  count_wrong(job, taken);
   return cost;
 }
 

@@ -60,7 +60,7 @@ class RingQueue {
   using Clock = std::chrono::steady_clock;
   using Turn = std::atomic<std::uint32_t>;  // may overflow to 0: turns are only compared for equality
 
-  // Not aligned to cache lines: GCC's library counts waiting threads in 16 counters, chosen by address / 4, and
+  // Not aligned to cache lines: the library of GCC 12 counts waiting threads in 16 counters, chosen by address / 4, and
   // notify_all() calls the system if its counter is not 0. With alignas(64) all turns would have the same counter.
   struct Slot {
     Turn turn;
