@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -295,9 +296,14 @@ TEST(serverless_function_handler_name, is_cut_at_the_last_dot) {
 }
 
 TEST(serverless_function_bootstrap, says_that_a_platform_must_start_it) {
-  const auto result = run("serverless_function_bootstrap");
-  EXPECT_EQ(result.exit_code, 3) << result.text();
-  EXPECT_EQ(result.err.size(), 1U) << result.text();
+  using Environment = std::map<std::string, std::string>;
+  for (const Environment& half : {Environment{}, Environment{{"_HANDLER", "a.lambda_handler"}},
+                                  Environment{{"AWS_LAMBDA_RUNTIME_API", "127.0.0.1:1"}}}) {
+    const auto result = run("serverless_function_bootstrap", {}, {.environment = half});
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr("the platform starts this program")) << result.text();
+  }
 }
 
 TEST(serverless_function_package, has_one_program_that_runs_without_libraries) {
