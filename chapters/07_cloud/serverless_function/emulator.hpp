@@ -129,12 +129,14 @@ class LambdaEmulator {
   /// runs.
   void wait_for(int descriptor, short what = POLLIN) {
     pollfd ready{descriptor, what, 0};
-    for (int count; (count = poll(&ready, 1, 10)) <= 0;) {
+    for (;;) {
+      if (Clock::now() > deadline_) throw TimedOut();
+      const int count = poll(&ready, 1, 10);
+      if (count > 0) return;
       if (errno != EINTR) check(count, "poll");  // a signal that this program handles ends poll(), too
       siginfo_t ended{};
       check(waitid(P_PID, id_t(pid_), &ended, WEXITED | WNOHANG | WNOWAIT), "waitid");
       if (ended.si_pid != 0) throw boost::system::system_error(boost::asio::error::eof);
-      if (Clock::now() > deadline_) throw TimedOut();
     }
   }
 

@@ -45,17 +45,17 @@ int main(int argc, char** argv) {
   LambdaEmulator platform(program, "lambda_function.count_handler", std::chrono::milliseconds(timeout_ms));
 
   cookbook::println("{:<25}{:<16}{:>12}  {}", "event", "program", "duration", "result");
-  std::vector<std::string> counts;
+  std::vector<int> counts;
   std::vector<bool> cold, ok;
   for (const int milliseconds : {0, 0, -1, 0, long_ms, 0}) {
     const CallResult result = call(platform, milliseconds);
     cold.push_back(result.cold);
     ok.push_back(result.ok);
-    if (result.ok) counts.push_back(result.body);
+    if (result.ok) counts.push_back(std::stoi(result.body));
   }
 
   cookbook::Checks checks;
-  checks.equal("counts", counts, {"1", "2", "3", "1"});
+  checks.equal("counts", counts, {1, 2, 3, 1});
   checks.that("the program is started for the first call, and for the one after the timeout",
               cold == std::vector{true, false, false, false, false, true});
   checks.that("an exception and a timeout are errors of one call",

@@ -1,9 +1,9 @@
 // Serverless function: the measurement
 //
 // How long does a call take if the function's program runs already (warm), and how long if it has to be started first
-// (cold)? In calls without a pause each takes two round trips over the loop-back network: the event and the result, the
-// acknowledgement and the next question. So two bare round trips, of 150 bytes each way, are the limit. Both ends share
-// one processor.
+// (cold; the end of the program before it is in this time)? In calls without a pause each takes two round trips over
+// the loop-back network: the event and the result, the acknowledgement and the next question. So two bare round trips,
+// of 150 bytes each way, are the limit. Both ends share one processor.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/serverless_function/serverless_function_bench.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o serverless_function_bench
 // Run:     serverless_function_bench [--calls N] [--rounds N], with serverless_function_bootstrap in the same folder

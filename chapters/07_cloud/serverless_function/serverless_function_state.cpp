@@ -15,7 +15,7 @@
 #include "emulator.hpp"
 
 int main() {
-  if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // this same program, started by the emulator below
+  if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // the emulator below has started this same program
     // run_bootstrap does not return: it serves events until the emulator kills this process.
     try {
       int visitors = 0;  // wrong: it belongs in a database
