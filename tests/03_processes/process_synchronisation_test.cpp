@@ -6,18 +6,19 @@
 
 namespace {
 
-/// The barrier, of which one process may say that the others have not come in time, though they have.
+/// The barrier, of which one process may say in one phase that the others have not come in time, though they have.
 class BarrierWithLiar : public Barrier {
  public:
   explicit BarrierWithLiar(int parties) : Barrier(parties) {}
 
   bool wait_for(std::chrono::milliseconds limit) {
     static const int number = processes_++;  // of this process, in the order in which they come
+    static int phase = 0;
     const bool all_here = Barrier::wait_for(limit);
-    return number == liar ? !all_here : all_here;
+    return ++phase == false_phase && number == liar ? !all_here : all_here;
   }
 
-  static inline int liar = -1;
+  static inline int liar = -1, false_phase = 2;
 
  private:
   std::atomic<int> processes_ = 0;
@@ -140,6 +141,17 @@ TEST(process_synchronisation, its_check_asks_each_process_whether_it_has_waited_
     EXPECT_EQ(show("with a barrier", {"p1", "p2"}, 20ms, true), liar == -1) << liar;
   }
   BarrierWithLiar::liar = -1;
+}
+
+TEST(process_synchronisation, a_process_that_has_waited_in_vain_begins_no_further_phase) {
+  const Shared<Board> board;
+  BarrierWithLiar::liar = 0, BarrierWithLiar::false_phase = 1;
+  const pid_t child = cookbook::start_child([&] { return work_in_phases(*board, 0, 1ms, true); });
+  BarrierWithLiar::liar = -1, BarrierWithLiar::false_phase = 2;
+  EXPECT_TRUE(static_cast<Barrier&>(board->barrier).wait_for(10s));
+  EXPECT_EQ(cookbook::exit_code_of(child), 1);
+  EXPECT_NE(board->phases[0][0].went_on, Clock::time_point{});
+  EXPECT_EQ(board->phases[0][1].came, Clock::time_point{});
 }
 
 TEST(process_synchronisation, any_length_of_a_phase_will_do) {

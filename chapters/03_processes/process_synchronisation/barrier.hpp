@@ -21,7 +21,8 @@ class Barrier {
       all_have_come_.notify_all();
       return true;
     }
-    if (all_have_come_.wait_for(lock, timeout, [&, mine = phase_] { return phase_ != mine; })) return true;
+    const long mine = phase_;
+    if (all_have_come_.wait_for(lock, timeout, [&] { return phase_ != mine; })) return true;
     --arrived_;
     return false;
   }

@@ -1,14 +1,15 @@
 // Process synchronisation
 //
 // What does a barrier change? Two processes work in two phases. The one that is quick in the first phase is slow in the
-// second. First two processes do this as they come, p3 and p4. Then p1 and p2 do the same work and meet at a barrier
-// after each phase. The program prints when each came to the end of a phase, and when it went on.
+// second. First two processes do this and meet at a barrier after each phase, p1 and p2. Then p3 and p4 do the same
+// work without it. The program prints when each came to the end of a phase, and when it went on.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation
 // Run:     process_synchronisation [--unit-ms N]
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,27 +26,27 @@ using Clock = std::chrono::steady_clock;  // the same for all processes of a mac
 constexpr std::chrono::seconds timeout(10);
 
 struct Phase {
-  int units;               // of work
-  Clock::time_point came;  // when the work was done
-  Clock::time_point went_on;
+  int units;                    // of work
+  Clock::time_point came = {};  // when the work was done
+  Clock::time_point went_on = {};
 };
 
 /// What two processes do and note. Made in memory that they share, with the barrier.
 struct Board {
   Barrier barrier{2};
-  Phase phases[2][2] = {{{1, {}, {}}, {4, {}, {}}}, {{4, {}, {}}, {1, {}, {}}}};  // of the one, and of the other
+  Phase phases[2][2] = {{{1}, {4}}, {{4}, {1}}};  // of the one, and of the other
 };
 
-/// What each of the two processes does. Returns how often it has waited in vain, its exit code.
+/// What each of the two processes does. Returns its exit code: 1 if the other has not come in time.
 int work_in_phases(Board& board, int self, std::chrono::milliseconds unit, bool with_barrier) {
-  int missed = 0;
   for (Phase& phase : board.phases[self]) {
     std::this_thread::sleep_for(phase.units * unit);  // stands for work
     phase.came = Clock::now();
-    if (with_barrier && !board.barrier.wait_for(timeout)) ++missed;  // its time was over
+    const bool all_here = !with_barrier || board.barrier.wait_for(timeout);
     phase.went_on = Clock::now();
+    if (!all_here) return 1;  // the time limit has passed: no further phase
   }
-  return missed;
+  return 0;
 }
 
 /// Whether in each phase neither of the two went on before both had come.
@@ -66,18 +67,19 @@ bool show(const char* title, const std::vector<const char*>& names, std::chrono:
   for (const int self : {0, 1}) {
     children.push_back(cookbook::start_child([&] { return work_in_phases(*board, self, unit, with_barrier); }));
   }
-  bool waited = true;
-  for (const pid_t child : children) waited = cookbook::exit_code_of(child) == 0 && waited;
+  bool all_ended_well = true;
+  for (const pid_t child : children) all_ended_well = cookbook::exit_code_of(child) == 0 && all_ended_well;
 
-  const auto ms = [&](Clock::time_point time) {
-    return std::chrono::duration<double, std::milli>(time - start).count();
+  const auto text = [&](Clock::time_point time) {
+    if (time < start) return std::string("-");  // it has not come so far
+    return fmt::format("{:.1f} ms", std::chrono::duration<double, std::milli>(time - start).count());
   };
   for (const int self : {0, 1}) {
     const auto& [first, second] = board->phases[self];
-    cookbook::println("{:<17} {}{:12.1f} ms{:8.1f} ms{:12.1f} ms{:8.1f} ms", self == 0 ? title : "", names[self],
-                      ms(first.came), ms(first.went_on), ms(second.came), ms(second.went_on));
+    cookbook::println("{:<17} {}{:>15}{:>11}{:>15}{:>11}", self == 0 ? title : "", names[self], text(first.came),
+                      text(first.went_on), text(second.came), text(second.went_on));
   }
-  return waited && both_waited(*board);
+  return all_ended_well && both_waited(*board);
 }
 
 }  // namespace
@@ -90,9 +92,9 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds unit(unit_ms);
 
-  cookbook::println("                    phase 1: comes    goes on  phase 2: comes    goes on");
-  show("without a barrier", {"p3", "p4"}, unit, false);
+  cookbook::println("{:>46}{:>26}", "phase 1: came, went on", "phase 2: came, went on");
   const bool waited = show("with a barrier", {"p1", "p2"}, unit, true);
+  show("without a barrier", {"p3", "p4"}, unit, false);
 
   cookbook::Checks checks;
   checks.that("with the barrier, neither went on before both had come", waited);

@@ -1,8 +1,8 @@
 // Pitfall: a primitive for threads between processes
 //
 // A std::latch lies in memory that parent and child share. The child waits, the parent counts down, and the latch is
-// open; but the child sleeps on. count_down() asks a table of its own process whether somebody waits, and there nobody
-// does.
+// open; but the child goes on sleeping. count_down() asks a table of its own process whether somebody waits, and there
+// nobody does.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation_latch.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation_latch
 // Run:     process_synchronisation_latch, then Ctrl-C
