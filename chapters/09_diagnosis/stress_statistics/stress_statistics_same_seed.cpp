@@ -32,7 +32,7 @@ int main() {
   long found = 0;
   for (long test = 0; test < tests; ++test) found += found_in_test(race) ? 1 : 0;
   cookbook::println("predicted: {:.0f} of {} tests find the bug", tests * detection(race.probability(), runs), tests);
-  cookbook::println("found by: {} tests", found);
+  cookbook::println("simulated: {} of {} tests find the bug", found, tests);
   if (179 <= found && found < tests) {  // about four standard deviations fewer; all 200 would be suspicious, too
     cookbook::println("the runs find what they should");
     return 0;
