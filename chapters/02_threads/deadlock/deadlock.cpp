@@ -25,6 +25,7 @@ namespace {
 
 // An account has a number, a balance, and a mutex that protects the balance. There are two kinds, hence `auto`:
 // Account, and TracedAccount for the drawing, whose `trace` notes what the thread does.
+// The ways to pay are lambdas, because a template is not a value that one can pass to a function.
 
 /// Transfers `amount`. The caller holds both locks.
 void transfer(auto& from, auto& to, int amount) {

@@ -1,4 +1,5 @@
-/// A mutex that records who locks it and who waits for it, and finds a deadlock instead of waiting for ever.
+/// One need not read this file to understand the recipe. A mutex that records who locks it and who waits for it, and
+/// finds a deadlock instead of waiting for ever.
 #pragma once
 
 #include <fmt/format.h>
@@ -132,9 +133,10 @@ inline void TracedMutex::take() {
 
 /// Whether the caller would wait for itself: from the holder to what it waits for, to the holder of that, and so on.
 inline bool TracedMutex::closes_a_circle() const {
-  for (const TracedMutex* mutex = this; mutex != nullptr; mutex = trace_.threads_[mutex->holder_].waits_for) {
-    if (mutex->holder_ == -1) return false;
+  const TracedMutex* mutex = this;
+  while (mutex != nullptr && mutex->holder_ != -1) {
     if (mutex->holder_ == me) return true;
+    mutex = trace_.threads_[mutex->holder_].waits_for;
   }
   return false;
 }
