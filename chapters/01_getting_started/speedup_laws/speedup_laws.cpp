@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   for (int count = 16; count < max_threads; count *= 2) counts.insert(count);
 
   int wrong = 0;
-  // Rows: the loop, then the same work and more work for each number of threads. (Each is one piece of work, 1: only
-  // the times are used.)
+  // Rows: the loop, then the same work and more work for each number of threads. (The names and the 1, an amount of
+  // work, are not used here.)
   std::vector<cookbook::Benchmark> rows = {{"the loop", 1, [&] { cookbook::do_not_optimize(loop(units)); }}};
   for (const int count : counts) {
     if (count > max_threads) break;

@@ -6,14 +6,14 @@
 //
 // Compile: g++ -std=c++20 -O2 chapters/01_getting_started/speedup_laws/speedup_laws_constant_efficiency.cpp -o speedup_laws_constant_efficiency
 // Run:     speedup_laws_constant_efficiency
-// Symptom: exit 1, prints "64 processors: predicted 16 s, counted 55 s"
+// Symptom: exit 1, prints "64 processors: predicted 16 s, simulated 55 s"
 
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
 
-/// Counts the seconds that the job takes: one processor does the serial units, one per second, while the others wait.
-/// Then each processor does one unit per second.
+/// Simulates the job and counts its seconds: one processor does the serial units, one per second, while the others
+/// wait. Then each processor does one unit per second.
 int counted(int processors) {
   const int serial = 40, parallel = 960;
   int seconds = serial;
@@ -32,7 +32,7 @@ int main() {
   bool right = true;
   for (const int processors : {2, 4, 16, 64}) {
     const double seconds = predicted(counted(1), counted(2), processors);
-    std::printf("%d processors: predicted %.0f s, counted %d s\n", processors, seconds, counted(processors));
+    std::printf("%d processors: predicted %.0f s, simulated %d s\n", processors, seconds, counted(processors));
     right = right && std::abs(seconds - counted(processors)) < 0.5;
   }
   return right ? 0 : 1;
