@@ -26,7 +26,7 @@ using Count = void (*)(Counter&, long);
 
 /// One thread counts in `counter`. Returns the seconds that it took.
 double seconds_alone(Counter& counter, Count count, long counts) {
-  cookbook::pin(0);
+  cookbook::pin(0);  // this is the main thread, which stays there
   const cookbook::Stopwatch watch;
   count(counter, counts);
   return watch.seconds();
@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   Counters counters;
   Counter& first = counters.at(0);
   const std::vector<std::size_t> distances = {8, 16, 32, 56, 64, 128};
-  long made = 0;
-  std::vector<cookbook::Benchmark> rows;  // the 1 is an amount, not used here
+  long made = 0;                          // additions, for the check below
+  std::vector<cookbook::Benchmark> rows;  // their names and the 1, an amount, are not used here
   rows.emplace_back("one thread", 1, [&] {
     made += counts;
     return seconds_alone(first, add_atomically, counts);
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     });
   };
   for (const std::size_t distance : distances) add_row(distance, add_atomically);
-  rows.emplace_back("one thread, with local sums", 1, [&] {
+  rows.emplace_back("one thread, local sums", 1, [&] {
     made += counts;
     return seconds_alone(first, add_locally, counts);
   });
@@ -90,8 +90,8 @@ int main(int argc, char** argv) {
   cookbook::println("{:<20}{:>24}{:>9}{:>16}", "", "distance of the counters", "lines", "per addition");
   print_alone("one thread", 0);
   for (std::size_t i = 0; i < distances.size(); ++i) print("two threads", distances[i], i + 1);
-  print_alone("one, with local sums", distances.size() + 1);
-  print("two, with local sums", distances.front(), distances.size() + 2);
+  print_alone("one thread, local sums", distances.size() + 1);
+  print("two threads, local sums", distances.front(), distances.size() + 2);
 
   cookbook::Checks checks;
   const long counted = std::accumulate(counters.all.begin(), counters.all.end(), 0L);
