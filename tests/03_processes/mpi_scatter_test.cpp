@@ -49,6 +49,10 @@ TEST(mpi_scatter, each_rank_gets_its_equal_share_and_its_share_of_all) {
       rows.push_back(std::regex_replace(line, std::regex(" +"), " "));
     }
     EXPECT_EQ(rows, rows_of(ranks, total)) << result.text();
+    EXPECT_EQ(
+        result.lines_with("^" + std::to_string(total) + " numbers +MPI_Scatter, equal shares +MPI_Scatterv$").size(),
+        1U)
+        << result.text();
     EXPECT_TRUE(result.has_line("ok    the list, put together again from the shares of MPI_Scatterv: yes"))
         << result.text();
     EXPECT_TRUE(result.err.empty()) << result.text();
