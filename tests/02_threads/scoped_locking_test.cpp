@@ -13,6 +13,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "support/run.hpp"
 
 namespace noted {
 
@@ -34,8 +35,9 @@ class mutex {
     owner_ = std::this_thread::get_id();
     locked_ = true;
   }
+  bool is_mine() const { return locked_ && owner_ == std::this_thread::get_id(); }
   bool try_lock() {
-    if (locked_ && owner_ == std::this_thread::get_id()) {  // undefined for a std::mutex
+    if (is_mine()) {  // undefined for a std::mutex
       ++tries_by_the_owner;
       return false;
     }
@@ -55,6 +57,13 @@ class mutex {
   std::atomic<std::thread::id> owner_;  // of the thread that has locked it last
 };
 
+inline thread_local const mutex* expected_mutex = nullptr;  // that this thread has to hold while it adds
+
+inline int stoi(const std::string& text) {
+  EXPECT_TRUE(expected_mutex == nullptr || expected_mutex->is_mine()) << "without the lock: " << text;
+  return std::stoi(text);
+}
+
 }  // namespace noted
 
 #define std noted
@@ -62,8 +71,6 @@ class mutex {
 #include "02_threads/scoped_locking/scoped_locking.cpp"
 #undef main
 #undef std
-
-#include "support/run.hpp"
 
 namespace {
 
@@ -111,16 +118,18 @@ TEST(scoped_locking, parentheses_instead_of_braces_declare_a_variable_that_hides
 using Form = void (*)(Total&, const std::string&);
 const std::vector<Form> right_forms = {by_hand, scoped};
 
-TEST(scoped_locking_forms, add_the_number_in_the_text_and_nothing_for_an_empty_one) {
+TEST(scoped_locking_forms, add_the_number_in_the_text_under_the_lock_and_nothing_for_an_empty_one) {
   Total total;
   naive(total, "5");
   EXPECT_NO_THROW(naive(total, ""));  // leaves the mutex locked
   total.mutex.unlock();
   EXPECT_EQ(total.value, 5);
   for (const Form form : right_forms) {
+    noted::expected_mutex = &total.mutex;
     form(total, "7");
     form(total, "");
     form(total, "-3");
+    noted::expected_mutex = nullptr;
   }
   EXPECT_EQ(total.value, 13);
 }
