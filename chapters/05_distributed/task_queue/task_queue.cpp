@@ -65,7 +65,7 @@ Counts run_with(const std::string& url, amqp::Acknowledgement acknowledgement, i
 int main(int argc, char** argv) {
   int tasks = 4, workers = 2;
   cookbook::Options options("Hand tasks to workers through a message broker");
-  options.add("tasks", tasks, "tasks that are posted before there is a worker", 1, 10'000);
+  options.add("tasks", tasks, "tasks that are posted before there is a worker", 1, 100);
   options.add("workers", workers, "workers that take over from the first one", 1, 16);
   options.parse(argc, argv);
 
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   const Counts early = run_with(broker.url(), amqp::Acknowledgement::automatic, tasks, workers);
   const Counts late = run_with(broker.url(), amqp::Acknowledgement::manual, tasks, workers);
 
-  cookbook::println("{:<38}{:>20}{:>24}", "tasks are acknowledged", "when they are sent", "when they are done");
+  cookbook::println("{:<38}{:>20}{:>24}", "the broker forgets a task", "when it has sent it", "when a worker says so");
   cookbook::println("{:<38}{:>20}{:>24}", "at the broker, without a worker", early.posted, late.posted);
   cookbook::println("{:<38}{:>20}{:>24}", "when the first worker has been killed", early.left, late.left);
   cookbook::println("{:<38}{:>20}{:>24}", "results that the client gets", early.results, late.results);

@@ -75,7 +75,7 @@ inline void work(
     try {
       answer.body = std::to_string(execute(delivery->body));
       connection.publish("", delivery->reply_to, answer);
-      connection.confirm();                         // the broker has it, or nobody waits for it any more,
+      connection.confirm();                         // the broker has it, or the client's queue is gone,
       if (late) connection.acknowledge(*delivery);  // so the broker may forget the task
     } catch (const std::invalid_argument& error) {
       answer.body = std::string("failed: ") + error.what();
