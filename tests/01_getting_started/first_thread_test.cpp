@@ -69,6 +69,8 @@ TEST(first_thread, the_checks_come_after_the_end_of_the_thread) {
     // Two headings, 2 n + 5 lines, three checks.
     EXPECT_EQ(result.out.size(), 2U + 2 * std::stoul(greetings) + 5 + 3) << result.text();
   }
+  // A sleep that is as long as all pauses, in place of join(), would end too early here.
+  EXPECT_EQ(run("first_thread", {"--pause-ms", "0", "--work-ms", "0", "--greetings", "10000"}).exit_code, 0);
 }
 
 TEST(first_thread, a_pause_follows_each_greeting) {
