@@ -144,6 +144,21 @@ TEST_F(process_pool_recovery, a_worker_that_dies_between_two_maps_is_replaced) {
   EXPECT_EQ(pool.map(numbers_up_to(10)), squares_up_to(10));
 }
 
+TEST_F(process_pool_recovery, a_death_without_a_task_does_not_count_at_the_next_task) {
+  RecoveringPool pool(1, [](long x) {
+    square(x);
+    if (x == 5 && board->begun[5] < RecoveringPool::max_deaths) raise(SIGKILL);
+    return x * x;
+  });
+  EXPECT_EQ(pool.map({1}), std::vector<long>{1});
+  const auto worker = static_cast<pid_t>(board->worker);
+  check(kill(worker, SIGKILL), "kill");
+  siginfo_t ended = {};
+  check(waitid(P_PID, static_cast<id_t>(worker), &ended, WEXITED | WNOWAIT), "waitid");
+  EXPECT_EQ(pool.map({5}), std::vector<long>{25});
+  EXPECT_EQ(board->begun[5], RecoveringPool::max_deaths);
+}
+
 TEST_F(process_pool_recovery, a_task_is_not_repeated_if_its_worker_is_killed_after_it_has_sent_the_result) {
   before_poll = [](pollfd* socket_and_pidfd) {
     EXPECT_EQ(poll(socket_and_pidfd, 1, 10'000), 1) << "no result";

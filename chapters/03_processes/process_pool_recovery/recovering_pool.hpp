@@ -68,10 +68,13 @@ class RecoveringPool {
 
   void hand_out(Job& job, Worker& worker) {
     if (job.waiting.empty() || worker.task) return;
-    if (worker.socket == -1) start(worker);
-    worker.task = job.waiting.front();
+    const bool is_new = worker.socket == -1;
+    if (is_new) start(worker);
+    const std::size_t task = job.waiting.front();
+    const bool is_sent = send(worker.socket, &job.arguments[task], sizeof(long), MSG_NOSIGNAL) != -1;
+    if (!is_sent && !is_new) return;  // it has died without a task, as its pidfd will say
+    worker.task = task;
     job.waiting.pop_front();
-    send(worker.socket, &job.arguments[*worker.task], sizeof(long), MSG_NOSIGNAL);  // if it has died, its pidfd says so
   }
 
   /// Reads the result that a worker has sent. If there is none, the news was its death.
@@ -79,7 +82,7 @@ class RecoveringPool {
     long result = 0;
     const bool has_sent = recv(worker.socket, &result, sizeof result, MSG_DONTWAIT) == sizeof result;
     if (!has_sent) {
-      pidfd_send_signal(worker.pidfd, SIGKILL, nullptr, 0);  // of no effect, unless it has only closed its socket
+      pidfd_send_signal(worker.pidfd, SIGKILL, nullptr, 0);  // if it has only closed its socket: ends it
       end(worker);
     }
     if (!worker.task) return;  // it has died without a task
