@@ -107,8 +107,8 @@ int main(int argc, char** argv) {
   cookbook::println("what a worker does         ends by     the next one reads");
   std::vector<std::string> values;
   values.push_back(value_after("adds 1", *map, [&] { map->change(counter, [](long& value) { ++value; }); }));
-  values.push_back(value_after("adds 1, and throws", *map, [&] {
-    map->change(counter, [](long& value) { ++value, throw std::runtime_error("half-way"); });
+  values.push_back(value_after("adds 100, and throws", *map, [&] {
+    map->change(counter, [](long& value) { value += 100, throw std::runtime_error("half-way"); });
   }));
   values.push_back(value_after("reads, and is killed", *map, [&] {  //
     map->look(counter, [](const long&) { raise(SIGKILL); });

@@ -33,8 +33,9 @@ class SharedMap {
   }
 
   /// Calls work with the value itself, which is 0 if there was none. The lock is held meanwhile, so whatever work does
-  /// is one step for all others. If work throws, the map is as it was before. Throws boost::interprocess::bad_alloc if
-  /// there is no room for another key.
+  /// to the value is one step for all others. If work throws, the value is as it was before; what else work has changed
+  /// stays changed. It must not use the map itself: it would wait for its own lock. Throws
+  /// boost::interprocess::bad_alloc if there is no room for another key.
   template <typename Work>
   void change(long key, Work work) {
     const std::scoped_lock lock(*this);
