@@ -32,6 +32,7 @@ def show(call, task, *args, **options):
     except Exception as error:
         result = f"{type(error).__name__}: {error}"
     print(f"{call:<26}{result}", flush=True)
+    sys.stdin.readline()  # until this line is shown
 
 show("add(5, 5)", "addTask.add", 5, 5)
 show("add(x=5, y=5)", "addTask.add", kwargs={"x": 5, "y": 5})
@@ -94,7 +95,10 @@ int main(int argc, char** argv) {
   }
 
   const Broker broker;
-  cookbook::ChildProgram client({"/usr/bin/python3", "-W", "ignore", "-c", client_in_python, broker.url()});
+  int shown[2];  // the client posts its next task when the line before is shown, so the worker's lines come in order
+  check(pipe2(shown, O_CLOEXEC), "pipe2");
+  cookbook::ChildProgram client({"/usr/bin/python3", "-W", "ignore", "-c", client_in_python, broker.url()},
+                                cookbook::ChildProcess::Output::piped, [&] { dup2(shown[0], STDIN_FILENO); });
   cookbook::println("the message that Python has posted");
   show_message(broker.url());
   const pid_t worker = cookbook::start_child([&] { celery::work(broker.url(), registry); });
@@ -106,6 +110,7 @@ int main(int argc, char** argv) {
         "NotRegistered: 'addTask.subtract'", "NotImplementedError: eta and countdown"}) {
     const std::string line = client.read_line();
     cookbook::println("{}", line);
+    check(write(shown[1], "\n", 1), "write");
     if (!line.ends_with("  " + expected)) ++unexpected;
   }
   kill(worker, SIGTERM);
