@@ -91,6 +91,14 @@ inline int multiprocessors() {
   return count;
 }
 
+/// The highest clock rate of the current device's multiprocessors, in Hz.
+inline double highest_clock() {
+  int device = 0, khz = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
+  return khz * 1e3;
+}
+
 /// How many threads a multiprocessor holds at once, of the architecture that the compiler is making code for:
 /// "Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide. For __launch_bounds__, which
 /// must not ask for more; host code, for which no architecture is known, gets the least.

@@ -98,8 +98,11 @@ Fates fates_when_b(RobustBarrier& barrier, std::chrono::nanoseconds limit, bool 
   const Visitor a(barrier, limit);
   wait_until_waiting(barrier, 1);
   const int b = cookbook::exit_code_of(cookbook::start_child(die));
-  const std::string early_c = c_comes_at_once ? Visitor(barrier, limit).fate() : "", fate_of_a = a.fate();
-  return {fate_of_a, b == -SIGKILL ? "killed" : "lives", c_comes_at_once ? early_c : Visitor(barrier, limit).fate()};
+  Fates fates = {"", b == -SIGKILL ? "killed" : "lives", ""};
+  if (!c_comes_at_once) fates[0] = a.fate();
+  fates[2] = Visitor(barrier, limit).fate();
+  if (c_comes_at_once) fates[0] = a.fate();
+  return fates;
 }
 
 }  // namespace

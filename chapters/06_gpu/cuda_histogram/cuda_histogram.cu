@@ -62,12 +62,7 @@ double turns(const std::vector<Sample>& samples, int copies) {
 
 /// How many bytes per second can be counted in shared memory at most, if each addition by a warp, which counts 32
 /// bytes, takes one turn, and a turn one cycle of the multiprocessor's highest clock.
-double limit_with_one_turn() {
-  int device = 0, khz = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
-  return 32.0 * gpu::multiprocessors() * khz * 1e3;
-}
+double limit_with_one_turn() { return 32 * gpu::multiprocessors() * gpu::highest_clock(); }
 
 std::string gigabytes(double per_second) { return fmt::format("{:.1f} GB/s", per_second * 1e-9); }
 

@@ -26,14 +26,6 @@ double at_most(int loads, double clock_hz) {
   return 128 * 32 * 2 / cycles * clock_hz * gpu::multiprocessors() * 1e-12;
 }
 
-/// The highest clock rate of the multiprocessors, in Hz.
-double highest_clock() {
-  int device = 0, khz = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
-  return khz * 1e3;
-}
-
 /// How many of 1000 elements do not have the bits of the processor's product, which adds in the order of the device and
 /// with its fused multiply-add, which rounds once.
 int not_the_processors(const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& c,
@@ -65,7 +57,7 @@ int main(int argc, char** argv) {
   const double library = reference::tflops(
       n, [&] { cublas.multiply(device_a.data(), device_b.data(), c.data(), n, c.stride(), CUDA_R_32F); }, 1);
 
-  const double clock_hz = highest_clock();
+  const double clock_hz = gpu::highest_clock();
   cookbook::println("{:<26}{:>28}{:>16}{:>16}{:>12}", "", "loads per 128 multiply-adds", "at most", "reached",
                     "of cuBLAS");
   int wrong = 0, others = 0;

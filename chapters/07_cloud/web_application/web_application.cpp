@@ -2,8 +2,8 @@
 //
 // The application is the function pages(): four functions, put into a table of routes (routes.hpp). The program starts
 // a server, sends it eight requests, and prints what came back for each. Where the table has no path or no method, or a
-// function fails, answer() chooses the status. The server handles one client at a
-// time; the recipe http_server says what it lacks.
+// function fails, answer() chooses the status. The server handles one client at a time; the recipe http_server says
+// what it lacks.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/web_application/web_application.cpp common/cookbook/*.cpp -lfmt -pthread -o web_application
 // Run:     web_application [--serve] [--port N]
