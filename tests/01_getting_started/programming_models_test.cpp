@@ -19,10 +19,12 @@
 namespace {
 
 std::size_t most_threads = 0;  // of this process when the library had done its work
+Sum last_sum = 0;              // of the library
 
 Sum noted_by_data_parallel(Numbers a, Numbers b) {
   const Sum sum = by_data_parallel(a, b);
   most_threads = std::max(most_threads, test_support::threads_of_this_process());
+  last_sum = sum;
   return sum;
 }
 
@@ -128,6 +130,17 @@ TEST(programming_models, the_library_takes_no_more_threads_than_there_are_tasks)
   char* arguments[] = {name.data(), option.data(), tasks.data(), nullptr};
   EXPECT_EQ(main_of_the_program(3, arguments), 0);
   EXPECT_EQ(most_threads, before) << "one for a task: the first thread";
+}
+
+TEST(programming_models, the_program_multiplies_two_vectors_of_random_numbers) {
+  std::string name = "programming_models", numbers = "--numbers", count = "100003", option = "--tasks", tasks = "1";
+  char* arguments[] = {name.data(), numbers.data(), count.data(), option.data(), tasks.data(), nullptr};
+  EXPECT_EQ(main_of_the_program(5, arguments), 0);  // the sums of all forms are that of the library
+  std::mt19937 random(1);
+  std::vector<std::uint64_t> a(100'003), b(100'003);
+  std::ranges::generate(a, std::ref(random));
+  std::ranges::generate(b, std::ref(random));
+  EXPECT_EQ(last_sum, std::inner_product(a.begin(), a.end(), b.begin(), std::uint64_t{0}));
 }
 
 // After the tests of messages: the library keeps its threads, and fork copies only the one that calls it.

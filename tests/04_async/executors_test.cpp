@@ -138,6 +138,7 @@ std::vector<long> looks(const std::vector<std::string>& arguments, Look look) {
   });
   EXPECT_EQ(program.wait().exit_code, 0);
   ended = true;
+  sampler.join();  // it writes into `seen`
   return seen;
 }
 

@@ -43,14 +43,19 @@ TEST(fair_thread_pool, runs_all_tasks_and_none_waits_for_a_long_one_for_any_numb
 }
 
 TEST(fair_thread_pool, few_wake_ups_are_few) {
-  const auto result = run("fair_thread_pool", {"--workers", "16", "--tasks", "20000"});
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::string form = " +([0-9.]+) % +\\d+ ns", other = " +[0-9.]+ % +\\d+ ns", row = "^tasks of +\\d+ us";
-  const auto each = result.captures(row + form + other + "$"), few = result.captures(row + other + form + "$");
-  ASSERT_EQ(each.size(), 3U) << result.text();
-  ASSERT_EQ(few.size(), 3U) << result.text();
-  for (const std::string& share : each) EXPECT_LE(std::stod(share), 100) << result.text();
-  for (const std::string& share : few) EXPECT_LT(std::stod(share), 40) << result.text();
+  std::string seen;
+  for (int attempt = 0; attempt < 5; ++attempt) {  // with many processors a row came to 23.6 %
+    const auto result = run("fair_thread_pool", {"--workers", "16", "--tasks", "20000"});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const std::string form = " +([0-9.]+) % +\\d+ ns", other = " +[0-9.]+ % +\\d+ ns", row = "^tasks of +\\d+ us";
+    const auto each = result.captures(row + form + other + "$"), few = result.captures(row + other + form + "$");
+    ASSERT_EQ(each.size(), 3U) << result.text();
+    ASSERT_EQ(few.size(), 3U) << result.text();
+    for (const std::string& share : each) EXPECT_LE(std::stod(share), 100) << result.text();
+    if (std::ranges::all_of(few, [](const std::string& share) { return std::stod(share) < 25; })) return;
+    seen = result.text();
+  }
+  FAIL() << "in each run a quarter of the tasks woke a worker in some row\n" << seen;
 }
 
 /// Runs `tasks` small tasks in a pool whose workers all sleep; returns how many it has woken.
