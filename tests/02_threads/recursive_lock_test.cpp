@@ -1,14 +1,20 @@
 // The program's lines, and the boxes from inside.
 
 #include "02_threads/recursive_lock/box.hpp"
+#include "02_threads/recursive_lock/demonstration.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <semaphore>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/run.hpp"
@@ -18,28 +24,46 @@ namespace {
 using namespace std::chrono_literals;
 using test_support::run;
 
-TEST(recursive_lock, an_addition_is_lost_only_if_add_locks_in_two_steps) {
+TEST(recursive_lock, an_addition_is_lost_only_if_add_locks_for_each_step) {
   const auto result = run("recursive_lock");
   ASSERT_EQ(result.exit_code, 0) << result.text();
   const auto row = [&](const std::string& what) { return result.captures("^" + what + "  +(.*)$"); };
+  const auto box = [&](const std::string& what, const std::string& comes, const std::string& items) {
+    EXPECT_EQ(result.captures("^" + what + "  +(\\S.*\\S)  +" + items + "  +[0-9]+ ns$"), std::vector{comes})
+        << result.text();
+  };
   using Row = std::vector<std::string>;
-  EXPECT_EQ(row("two steps with a lock each"), Row{"adds one, too                1"}) << result.text();
-  EXPECT_EQ(row("recursive mutex, locked again"), Row{"has to wait                  2"}) << result.text();
-  EXPECT_EQ(row("plain mutex, locked once"), Row{"has to wait                  2"}) << result.text();
+  EXPECT_EQ(row("plain mutex, locked again"), Row{"never: deadlock"}) << result.text();
+  box("recursive mutex, locked again", "after both steps", "2");
+  box("plain mutex, locked for each step", "between the steps", "1");
+  box("plain mutex, locked once", "after both steps", "2");
   EXPECT_EQ(row("locked twice"), Row{"has to wait"}) << result.text();
   EXPECT_EQ(row("unlocked once"), Row{"has to wait"}) << result.text();
   EXPECT_EQ(row("unlocked twice"), Row{"can lock it"}) << result.text();
 }
 
+using Recursive = NestedBox<std::recursive_mutex>;
+
 template <typename Box>
 class recursive_lock_boxes : public testing::Test {};
-using Boxes = testing::Types<RecursiveBox, PlainBox>;
+using Boxes = testing::Types<Recursive, PlainBox<std::mutex>>;
 TYPED_TEST_SUITE(recursive_lock_boxes, Boxes);
 
 template <typename Box>
 class recursive_lock_all_boxes : public testing::Test {};
-using AllBoxes = testing::Types<TwoStepBox, RecursiveBox, PlainBox>;
+using AllBoxes = testing::Types<TwoStepBox<std::mutex>, Recursive, PlainBox<std::mutex>>;
 TYPED_TEST_SUITE(recursive_lock_all_boxes, AllBoxes);
+
+/// Calls `work` in another thread, and says whether it has returned within 10 seconds.
+bool another_thread_can(std::function<void()> work) {
+  auto done = std::make_shared<std::promise<void>>();
+  auto future = done->get_future();
+  std::thread([work = std::move(work), done] {
+    work();
+    done->set_value();
+  }).detach();
+  return future.wait_for(10s) == std::future_status::ready;
+}
 
 TYPED_TEST(recursive_lock_all_boxes, hold_what_was_set_and_added) {
   TypeParam box;
@@ -57,32 +81,42 @@ TYPED_TEST(recursive_lock_all_boxes, refuse_a_number_below_0_and_are_free_afterw
   TypeParam box;
   box.set(2);
   EXPECT_THROW(box.set(-1), std::invalid_argument);
-  EXPECT_TRUE(box.is_free());
+  ASSERT_TRUE(another_thread_can([&] { box.items(); }));
   EXPECT_THROW(box.add(-3), std::invalid_argument);
-  EXPECT_TRUE(box.is_free());
+  ASSERT_TRUE(another_thread_can([&] { box.items(); }));
   EXPECT_EQ(box.items(), 2);
 }
 
-TYPED_TEST(recursive_lock_boxes, let_no_other_thread_between_the_two_steps_of_add) {
-  TypeParam box;
-  int calls = 0;
-  box.add(1, [&] {
-    ++calls;
-    EXPECT_FALSE(box.is_free());
-  });
-  EXPECT_TRUE(box.is_free());
-  EXPECT_EQ(calls, 1);
+/// What another thread finds that looks at the box as soon as it can lock it, while this one calls `change`.
+template <typename Box, typename Change>
+int found_by_another(Box& box, Change change) {
+  int found = -1;
+  other_thread = [&] { found = box.items(); };
+  change();
+  EXPECT_FALSE(other_thread) << "it has not come";
+  return found;
 }
 
-TEST(recursive_lock_two_steps, leave_the_box_free_between_them) {
-  TwoStepBox box;
-  bool was_free = false;
-  box.add(1, [&] {
-    was_free = box.is_free();
+TEST(recursive_lock_watched, another_thread_comes_only_after_both_steps_if_add_locks) {
+  NestedBox<Watched<std::recursive_mutex>> nested;
+  EXPECT_EQ(found_by_another(nested, [&] { nested.add(5); }), 5);
+  EXPECT_EQ(found_by_another(nested, [&] { nested.set(8); }), 8);
+  EXPECT_EQ(found_by_another(nested, [&] { nested.update([](int before) { return before + 1; }); }), 9);
+  PlainBox<Watched<std::mutex>> plain;
+  EXPECT_EQ(found_by_another(plain, [&] { plain.add(5); }), 5);
+  EXPECT_EQ(found_by_another(plain, [&] { plain.set(8); }), 8);
+}
+
+TEST(recursive_lock_watched, what_is_set_between_the_two_steps_is_overwritten) {
+  TwoStepBox<Watched<std::mutex>> box;
+  int found = -1;
+  other_thread = [&] {
+    found = box.items();
     box.set(7);
-  });
-  EXPECT_TRUE(was_free);
-  EXPECT_EQ(box.items(), 1) << "what was set meanwhile is overwritten";
+  };
+  box.add(1);
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(box.items(), 1);
 }
 
 TYPED_TEST(recursive_lock_boxes, lose_no_addition) {
@@ -99,36 +133,70 @@ TYPED_TEST(recursive_lock_boxes, lose_no_addition) {
   EXPECT_EQ(box.items(), 5 * rounds);
 }
 
-/// While the box is in the middle of add(), other threads want to read it and to set it: both have to wait.
-TYPED_TEST(recursive_lock_boxes, make_items_and_set_wait_in_the_middle_of_add) {
-  TypeParam box;
+/// While the box is in the middle of update(), other threads want to read it and to set it: both have to wait.
+TEST(recursive_lock_update, makes_other_threads_wait) {
+  Recursive box;
   std::atomic<int> seen = -1;
   std::atomic<bool> has_set = false;
   {
     std::jthread reading, setting;
-    box.add(5, [&] {
+    box.update([&](int before) {
       reading = std::jthread([&] { seen = box.items(); });
       std::this_thread::sleep_for(50ms);
       EXPECT_EQ(seen, -1);
+      return before + 5;
     });
     reading.join();
     EXPECT_EQ(seen, 5);
-    box.add(1, [&] {
+    box.update([&](int before) {
       setting = std::jthread([&] {
         box.set(20);
         has_set = true;
       });
       std::this_thread::sleep_for(50ms);
       EXPECT_FALSE(has_set);
+      return before + 1;
     });
   }
-  EXPECT_EQ(box.items(), 20) << "what is set while another thread adds counts afterwards";
+  EXPECT_EQ(box.items(), 20) << "what is set while another thread updates counts afterwards";
 }
 
-TEST(recursive_lock_boxes_of_one_thread, a_recursive_box_lets_its_own_thread_come_between) {
-  RecursiveBox box;
-  box.add(1, [&] { box.add(1); });
+TEST(recursive_lock_update, lets_its_own_thread_come_between) {
+  Recursive box;
+  box.update([&](int before) {
+    box.add(1);
+    return before + 1;
+  });
   EXPECT_EQ(box.items(), 1);
+  EXPECT_THROW(box.update([](int) { return -1; }), std::invalid_argument);
+  EXPECT_EQ(box.items(), 1);
+  ASSERT_TRUE(another_thread_can([&] { box.items(); }));
+}
+
+TEST(recursive_lock_error_checking, a_second_lock_is_refused_and_the_first_one_stays) {
+  ErrorCheckingMutex mutex;
+  for (int round = 0; round < 2; ++round) {
+    mutex.lock();
+    try {
+      mutex.lock();
+      ADD_FAILURE() << "locked twice";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::resource_deadlock_would_occur);
+    }
+    mutex.unlock();
+  }
+}
+
+TEST(recursive_lock_error_checking, only_a_method_that_locks_again_fails) {
+  NestedBox<ErrorCheckingMutex> nested;
+  nested.set(2);
+  EXPECT_EQ(nested.items(), 2);
+  EXPECT_THROW(nested.add(1), std::system_error);
+  EXPECT_EQ(nested.items(), 2);
+  PlainBox<ErrorCheckingMutex> plain;
+  plain.set(2);
+  plain.add(1);
+  EXPECT_EQ(plain.items(), 3);
 }
 
 TEST(recursive_lock_mutex, needs_as_many_unlocks_as_locks) {

@@ -44,7 +44,7 @@ class Box {
 int main() {
   Box box;
   std::latch all_have_set(2);
-  std::puts("two threads set the number of items to 10, and add an item each");
+  std::puts("add() locks, and calls set(), which locks, too");
   std::fflush(stdout);
   const auto set_and_add = [&] {
     box.set(10);
