@@ -8,6 +8,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/lock_free_stack/lock_free_stack.cpp common/cookbook/*.cpp -lfmt -pthread -o lock_free_stack
 // Run:     lock_free_stack [--threads N] [--rounds N]
 
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -20,64 +21,49 @@
 
 namespace {
 
-/// What has happened, and the head and the stack after it.
-struct Step {
-  std::string event, head, stack;
-};
-
-struct Course {
-  std::vector<Step> steps;
-  std::string compared;       // what the slow thread has found when it compared the head for the first time
-  std::vector<Node> in_both;  // the nodes that are in the stack although a thread has taken them out
-};
-
-/// A slow thread pops a node, and a quick one comes between.
+/// A slow thread pops a node, and a quick one comes between. Prints the head and the stack after each step, and returns
+/// the nodes that are in the stack in the end although a thread has taken them out.
 template <Head kind>
-Course let_a_quick_thread_come_between() {
+std::vector<Node> let_a_quick_thread_come_between() {
   TreiberStack<kind> stack(3);
   for (const Node node : {2, 1, 0}) stack.push(node);
-  Course course;
-  const auto note = [&](const std::string& event) {
-    const Node top = static_cast<Node>(stack.head());
-    const std::string head =
-        kind == Head::bare ? fmt::format("{}", top) : fmt::format("{}, {} changes", top, stack.head() >> 32);
-    course.steps.push_back({event, head, fmt::format("{}", stack.contents())});
+  const auto text_of = [](std::uint64_t head) {
+    const Node top = static_cast<Node>(head);
+    return kind == Head::bare ? fmt::format("{}", top) : fmt::format("{}, {}", top, head >> 32);
+  };
+  const auto row = [&](const std::string& event) {
+    cookbook::println("{:<34}{:<6}{}", event, text_of(stack.head()), stack.contents());
   };
 
   Node kept = 0;
   int attempts = 0;
+  std::string read;
   const auto in_between = [&] {  // the slow thread has read the head and changed nothing yet
-    if (++attempts > 1) return;
-    note("slow thread reads the head");
-    std::jthread quick([&] {  // runs to its end before the slow thread goes on
+    if (++attempts > 1) {
+      cookbook::println("{:<34}not equal to {}", "slow: compares the head", read);
+      return row("slow: reads the head again");
+    }
+    read = text_of(stack.head());
+    row("slow: reads the head");
+    std::jthread([&] {  // the quick thread
       const Node zero = stack.pop().value();
-      note(fmt::format("  quick thread pops node {}", zero));
+      row(fmt::format("  quick: pops node {}", zero));
       kept = stack.pop().value();
-      note(fmt::format("  quick thread pops node {} and keeps it", kept));
+      row(fmt::format("  quick: pops node {} and keeps it", kept));
       stack.push(zero);
-      note(fmt::format("  quick thread pushes node {}", zero));
-    });
+      row(fmt::format("  quick: pushes node {} again", zero));
+    })
+        .join();  // it has ended when the slow thread goes on
   };
   const Node popped = stack.pop(in_between).value();
-  course.compared = attempts == 1 ? "equal" : "not equal: tries again";
-  note(fmt::format("slow thread pops node {}", popped));
+  if (attempts == 1) cookbook::println("{:<34}equal to {}", "slow: compares the head", read);
+  row(fmt::format("slow: pops node {}", popped));
 
+  std::vector<Node> in_both;
   for (const Node node : stack.contents()) {
-    if (node == popped || node == kept) course.in_both.push_back(node);
+    if (node == popped || node == kept) in_both.push_back(node);
   }
-  return course;
-}
-
-/// Prints what happened to both stacks, side by side.
-void print(const Course& bare, const Course& counted) {
-  cookbook::println("{:<41}{:<11}{:<11}{:<14}{}", "", "bare head", "stack", "counted head", "stack");
-  for (std::size_t i = 0; i < bare.steps.size(); ++i) {
-    const Step &one = bare.steps[i], &other = counted.steps[i];
-    if (i + 1 == bare.steps.size()) {
-      cookbook::println("{:<41}{:<22}{}", "slow thread compares the head", bare.compared, counted.compared);
-    }
-    cookbook::println("{:<41}{:<11}{:<11}{:<14}{}", one.event, one.head, one.stack, other.head, other.stack);
-  }
+  return in_both;
 }
 
 /// Each thread takes two nodes out, adds 1 to the counters in them and puts them back, `rounds` times. Returns the sum
@@ -108,13 +94,14 @@ int main(int argc, char** argv) {
   options.add("rounds", rounds, "rounds per thread", 1, 10'000'000);
   options.parse(argc, argv);
 
-  const Course bare = let_a_quick_thread_come_between<Head::bare>();
-  const Course counted = let_a_quick_thread_come_between<Head::counted>();
-  print(bare, counted);
+  cookbook::println("{:<34}{:<6}{}", "bare head: the top node", "head", "stack");
+  const std::vector<Node> in_bare = let_a_quick_thread_come_between<Head::bare>();
+  cookbook::println("\n{:<34}{:<6}{}", "counted head: top node, changes", "head", "stack");
+  const std::vector<Node> in_counted = let_a_quick_thread_come_between<Head::counted>();
 
   cookbook::Checks checks;
-  checks.equal("bare head: nodes in the stack that a thread has taken out", bare.in_both, {1});
-  checks.equal("counted head: nodes in the stack that a thread has taken out", counted.in_both, {});
+  checks.equal("bare head: nodes in the stack that a thread has taken out", in_bare, {1});
+  checks.equal("counted head: nodes in the stack that a thread has taken out", in_counted, {});
   checks.equal("counted head: additions by all threads", use_together(threads, rounds), 2 * threads * rounds);
   return checks.exit_code();
 }

@@ -27,8 +27,7 @@ class TreiberStack {
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     do {
       below_[node].store(top_of(head), std::memory_order_relaxed);
-      // release: a thread that takes the node out sees its link and its contents. relaxed, if it fails: of the head
-      // that it then loads, only the value is used.
+      // release: who takes the node out sees its link and contents. relaxed, if it fails: only the value is used.
     } while (!head_.compare_exchange_strong(head, next_head(head, node), std::memory_order_release,
                                             std::memory_order_relaxed));
   }
