@@ -41,18 +41,20 @@ struct OneNanosecond {
 
 namespace {
 
-/// A call of sum() by the program: in how many places, by how many threads.
-struct Sum {
-  std::size_t places;
-  int threads;
-  bool operator==(const Sum&) const = default;
-};
-std::vector<Sum> sums_made;
+std::vector<int> sums_made;           // by the program: the threads of each call of sum()
+std::vector<std::size_t> walks_made;  // and how many walks each call of walk() has
+long lines_walked = 0;                // by all of them
 
-template <std::size_t places>
 Number noted_sum(std::span<const Number> numbers, int threads) {
-  sums_made.push_back({places, threads});
-  return sum<places>(numbers, threads);
+  sums_made.push_back(threads);
+  return sum(numbers, threads);
+}
+
+template <std::size_t walks>
+std::array<Number, walks> noted_walk(std::span<const Number> in, std::array<Number, walks> places, int steps) {
+  walks_made.push_back(walks);
+  lines_walked += static_cast<long>(walks) * steps;
+  return walk(in, places, steps);
 }
 
 }  // namespace
@@ -61,7 +63,9 @@ Number noted_sum(std::span<const Number> numbers, int threads) {
 #define Stopwatch OneNanosecond
 #define require_memory note_required_memory
 #define sum noted_sum
+#define walk noted_walk
 #include "02_threads/memory_bandwidth/memory_bandwidth.cpp"
+#undef walk
 #undef sum
 #undef require_memory
 #undef Stopwatch
@@ -94,9 +98,7 @@ TEST(memory_bandwidth, prints_the_sum_for_any_size_and_number_of_threads) {
       const auto result = run("memory_bandwidth", {"--numbers", std::to_string(size), "--threads", threads});
       ASSERT_EQ(result.exit_code, 0) << result.text();
       const std::string text = std::to_string(sum);
-      EXPECT_TRUE(
-          result.has_line("ok    the four sums, modulo 2^32: [" + text + ", " + text + ", " + text + ", " + text + "]"))
-          << result.text();
+      EXPECT_TRUE(result.has_line("ok    the two sums, modulo 2^32: [" + text + ", " + text + "]")) << result.text();
       EXPECT_EQ(result.lines_with("^(one thread|all threads), .* [0-9.]+ GB/s +[0-9]+$").size(), 6U) << result.text();
       EXPECT_EQ(result.lines_with("^ok    where the last walk ended: [0-9]+$").size(), 1U) << result.text();
     }
@@ -114,30 +116,35 @@ std::string run_inside(std::vector<std::string> words) {
   return testing::internal::GetCapturedStdout();
 }
 
-TEST(memory_bandwidth, each_row_has_as_many_places_and_threads_as_it_says) {
+TEST(memory_bandwidth, each_row_has_as_many_walks_and_threads_as_it_says) {
   sums_made.clear();
+  walks_made.clear();
+  lines_walked = 0;
   run_inside({"--numbers", "3001", "--threads", "3"});
-  std::vector<Sum> expected;
-  for (const Sum& row : {Sum{1, 1}, Sum{8, 1}, Sum{1, 3}, Sum{8, 3}}) expected.insert(expected.end(), 5, row);
-  EXPECT_EQ(sums_made, expected);
+  std::vector<int> threads;
+  for (const int row : {1, 3}) threads.insert(threads.end(), 5, row);
+  EXPECT_EQ(sums_made, threads);
+  std::vector<std::size_t> walks;
+  for (const std::size_t row : {1, 8, 16, 64}) walks.insert(walks.end(), 5, row);
+  EXPECT_EQ(walks_made, walks);
+  EXPECT_EQ(lines_walked, 4 * 5 * 19'200);
 }
 
 TEST(memory_bandwidth, counts_the_bytes_that_come_and_compares_with_one_line_at_a_time) {
-  const std::string text = run_inside({"--numbers", "12800000", "--threads", "3"});  // 51.2 MB, and 100,000 lines
-  EXPECT_THAT(text, testing::ContainsRegex("one thread, one line at a time +6400000\\.00 GB/s +1\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("one thread, eight lines at a time +6400000\\.00 GB/s +1\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("one thread, in order +51200000\\.00 GB/s +8\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("one thread, in order in eight places +51200000\\.00 GB/s +8\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("all threads, in order +51200000\\.00 GB/s +8\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("all threads, in order in eight places +51200000\\.00 GB/s +8\n"));
+  const std::string text = run_inside({"--numbers", "12800000", "--threads", "3"});  // 51.2 MB, and 19,200 lines
+  for (const char* walks : {"1", "8", "16", "64"}) {
+    EXPECT_THAT(text,
+                testing::ContainsRegex(fmt::format("one thread, {} lines? at a time +1228800\\.00 GB/s +1\n", walks)));
+  }
+  EXPECT_THAT(text, testing::ContainsRegex("one thread, in order +51200000\\.00 GB/s +42\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("all threads, in order +51200000\\.00 GB/s +42\n"));
 }
 
 TEST(memory_bandwidth, requires_the_memory_of_its_numbers_and_says_how_many_mebibytes_these_are) {
   cookbook::required.clear();
   EXPECT_THAT(run_inside({"--numbers", "1000000", "--threads", "3"}),
-              testing::StartsWith("3 MiB of numbers, all threads: 3 "));  // 3.8
-  EXPECT_THAT(run_inside({"--numbers", "1048576", "--threads", "1"}),
-              testing::StartsWith("4 MiB of numbers, all threads: 1 "));
+              testing::StartsWith("3 MiB, all threads: 3 "));  // 3.8
+  EXPECT_THAT(run_inside({"--numbers", "1048576", "--threads", "1"}), testing::StartsWith("4 MiB, all threads: 1 "));
   EXPECT_EQ(cookbook::required,
             (std::vector<cookbook::Required>{{4e6, "--numbers 1000000"}, {4'194'304, "--numbers 1048576"}}));
 }
@@ -146,11 +153,13 @@ TEST(memory_bandwidth, sums_are_right_whatever_is_left_over) {
   for (std::size_t size = 0; size < 100; ++size) {
     const std::vector<Number> in = numbers(size);
     const Number expected = std::accumulate(in.begin(), in.end(), Number{0});
-    EXPECT_EQ(sum_in_streams<1>(in), expected);
-    EXPECT_EQ(sum_in_streams<3>(in), expected);
-    EXPECT_EQ(sum_in_streams<8>(in), expected);
-    for (const int threads : {1, 2, 3, 7}) EXPECT_EQ(sum<8>(in, threads), expected) << size << ", " << threads;
+    for (const int threads : {1, 2, 3, 7}) EXPECT_EQ(sum(in, threads), expected) << size << ", " << threads;
   }
+}
+
+/// A single walk.
+Number one_walk(std::span<const Number> in, Number place, int steps) {
+  return walk(in, std::array<Number, 1>{place}, steps)[0];
 }
 
 /// The numbers 0, 1, 2 and so on, along which walk() goes.
@@ -166,20 +175,40 @@ TEST(memory_bandwidth, a_walk_comes_to_every_number_once_and_then_back) {
     std::vector<bool> seen(size);
     Number place = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      place = walk(in, place, 1);
+      place = one_walk(in, place, 1);
       ASSERT_LT(place, size);
       ASSERT_FALSE(seen[place]) << size << ", step " << i;
       seen[place] = true;
     }
     EXPECT_EQ(place, 0U) << size;
-    EXPECT_EQ(walk(in, 0, static_cast<int>(size) / 2 + 3), walk(in, walk(in, 0, static_cast<int>(size) / 2), 3));
+    EXPECT_EQ(one_walk(in, 0, static_cast<int>(size) / 2 + 3),
+              one_walk(in, one_walk(in, 0, static_cast<int>(size) / 2), 3));
   }
 }
 
 TEST(memory_bandwidth, walks_from_several_places_end_where_each_of_them_alone_would_end) {
   const std::vector<Number> in = places(1'000);
   const std::array<Number, 3> from = {0, 1, 999};
-  EXPECT_THAT(walk(in, from, 77), testing::ElementsAre(walk(in, 0, 77), walk(in, 1, 77), walk(in, 999, 77)));
+  EXPECT_THAT(walk(in, from, 77),
+              testing::ElementsAre(one_walk(in, 0, 77), one_walk(in, 1, 77), one_walk(in, 999, 77)));
+}
+
+TEST(memory_bandwidth, each_walk_goes_to_where_the_next_one_begins) {
+  for (const std::size_t size : {1U, 1'000U, 99'990U}) {
+    const std::vector<Number> in = places(size);
+    const Number first = static_cast<Number>(size) / 2;
+    const auto begin = places_of_walks<5>(size, first, 123);
+    EXPECT_EQ(begin[0], first);
+    const auto end = walk(in, begin, 123);
+    for (std::size_t i = 1; i < 5; ++i) EXPECT_EQ(end[i - 1], begin[i]) << size;
+  }
+  constexpr std::size_t large = std::size_t{1} << 31;  // its products have more than 64 bits
+  const auto far = places_of_walks<64>(large, 7, 1'000'000'000);
+  std::uint64_t expected = 7;
+  for (const Number place : far) {
+    EXPECT_EQ(place, expected);
+    expected = (expected + std::uint64_t{1'000'000'000} * jump(large)) % large;
+  }
 }
 
 TEST(memory_bandwidth, each_step_of_a_walk_is_at_a_line_of_its_own) {
@@ -198,10 +227,10 @@ TEST(memory_bandwidth, each_step_of_a_walk_is_at_a_line_of_its_own) {
 
 TEST(memory_bandwidth, where_a_walk_reads_next_depends_on_the_number_that_it_has_read) {
   std::vector<Number> in = places(1'000);
-  const Number second = walk(in, 0, 2);
-  in[walk(in, 0, 1)] = 500;
-  EXPECT_EQ(walk(in, 0, 2), (500 + jump(1'000)) % 1'000);
-  EXPECT_NE(walk(in, 0, 2), second);
+  const Number second = one_walk(in, 0, 2);
+  in[one_walk(in, 0, 1)] = 500;
+  EXPECT_EQ(one_walk(in, 0, 2), (500 + jump(1'000)) % 1'000);
+  EXPECT_NE(one_walk(in, 0, 2), second);
 }
 
 TEST(memory_bandwidth, blocks_cover_all_indices_once_and_are_of_equal_size) {

@@ -1,4 +1,4 @@
-/// Ways to read more numbers than the caches hold.
+/// Two ways to read more numbers than the caches hold: from place to place, and in order.
 #pragma once
 
 #include <array>
@@ -29,18 +29,9 @@ inline Number jump(std::size_t size) {
   return static_cast<Number>(places);
 }
 
-/// Reads one number after another, and returns where it ends. `in` is 0, 1, 2 and so on, so each number tells where it
-/// stands, and the next place is known only when this number has come.
-inline Number walk(std::span<const Number> in, Number place, int steps) {
-  const auto size = static_cast<Number>(in.size()), further = jump(size);
-  for (int i = 0; i < steps; ++i) {
-    place = in[place] + further;
-    if (place >= size) place -= size;
-  }
-  return place;
-}
-
-/// Walks from several places in turn, and returns where each ends. No walk waits for the numbers of the others.
+/// Walks from several places in turn, and returns where each ends. `in` is 0, 1, 2 and so on, so each number tells
+/// where it stands. Where a walk reads next is known only when its last number has come, but no walk waits for the
+/// others.
 template <std::size_t walks>
 std::array<Number, walks> walk(std::span<const Number> in, std::array<Number, walks> places, int steps) {
   const auto size = static_cast<Number>(in.size()), further = jump(size);
@@ -53,24 +44,22 @@ std::array<Number, walks> walk(std::span<const Number> in, std::array<Number, wa
   return places;
 }
 
-/// The sum of `in`, read in turn from `streams` places: with two streams the numbers 0, n/2, 1, n/2 + 1 and so on.
-template <std::size_t streams>
-Number sum_in_streams(std::span<const Number> in) {
-  const std::size_t length = in.size() / streams;  // of one stream
-  Number sum = 0;
-  for (std::size_t i = 0; i < length; ++i) {
-    for (std::size_t stream = 0; stream < streams; ++stream) sum += in[stream * length + i];
+/// The places where as many walks begin, the first one at `place`: each comes in `steps` steps to where the next one
+/// has begun, so none reads what another one has read.
+template <std::size_t walks>
+std::array<Number, walks> places_of_walks(std::size_t size, Number place, int steps) {
+  std::array<Number, walks> places;
+  for (std::uint64_t i = 0; i < walks; ++i) {
+    places[i] = static_cast<Number>((place + i * static_cast<std::uint64_t>(steps) % size * jump(size)) % size);
   }
-  for (std::size_t i = streams * length; i < in.size(); ++i) sum += in[i];  // what the division has left over
-  return sum;
+  return places;
 }
 
-/// The sum of `in` by several threads, each with a block of its own.
-template <std::size_t streams>
-Number sum(std::span<const Number> in, int threads) {
+/// The sum of `in` by several threads, each with a block of its own, which it reads in order.
+inline Number sum(std::span<const Number> in, int threads) {
   std::atomic<Number> total = 0;
   in_blocks(in.size(), threads, [&](std::size_t begin, std::size_t end) {
-    total += sum_in_streams<streams>(in.subspan(begin, end - begin));  // one atomic addition per thread
+    total += std::accumulate(in.begin() + begin, in.begin() + end, Number{0});  // one atomic addition per thread
   });
   return total;
 }
