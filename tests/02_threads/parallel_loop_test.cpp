@@ -1,6 +1,5 @@
 // The program's output, recomputed, and its functions from inside.
 
-#include <sched.h>
 #include <tbb/global_control.h>
 #include <unistd.h>
 
@@ -21,28 +20,16 @@ namespace {
 std::mutex noting;         // main takes it, too: ThreadSanitizer cannot see that OpenMP's threads are done with a loop
 std::map<int, int> calls;  // how often close_to() was called for each point
 std::set<pid_t> callers;   // the threads that have called it
-std::map<pid_t, std::set<int>> processors;  // on which each of them may run
 std::vector<pid_t> caller_of(2000);
 std::atomic<bool> hold_up = false;  // whether the call for point 0 waits until the others have done nearly all points
 std::atomic<bool> others_went_on = false;
 std::atomic<std::size_t> rest_of_its_piece = 15;  // the points behind 0 that wait with it
 
-/// The processors on which the calling thread may run.
-std::set<int> allowed_now() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};  // more than 1024 processors
-  std::set<int> found;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (CPU_ISSET(processor, &allowed)) found.insert(processor);
-  }
-  return found;
-}
-
 long noted_close_to(const std::vector<Point>& points, int i) {
   {
     const std::scoped_lock lock(noting);
     ++calls[i];
-    if (callers.insert(gettid()).second) processors[gettid()] = allowed_now();
+    callers.insert(gettid());
     if (i < 2000) caller_of[i] = gettid();
   }
   if (hold_up && i == 0) {
@@ -89,7 +76,7 @@ void expect_pairs(const std::vector<std::string>& arguments, int points) {
   EXPECT_TRUE(result.err.empty()) << "oneTBB warns if it has fewer threads than the arena\n" << result.text();
   const std::string pairs = std::to_string(close_pairs(random_points(points)));
   std::string all = pairs;
-  for (int form = 1; form < 6; ++form) all += ", " + pairs;
+  for (int form = 1; form < 7; ++form) all += ", " + pairs;
   EXPECT_TRUE(result.has_line("ok    close pairs found by each: [" + all + "]")) << result.text();
 }
 
@@ -111,7 +98,6 @@ bool is_shared(Form form, std::size_t least) {
       const std::scoped_lock lock(noting);
       calls.clear();
       callers.clear();
-      processors.clear();
     }
     form(points, 4);
     const std::scoped_lock lock(noting);
@@ -125,38 +111,14 @@ TEST(parallel_loop, several_threads_share_every_parallel_form) {
   EXPECT_TRUE(is_shared(by_one_thread, 1));
   EXPECT_TRUE(is_shared(by_equal_shares, 4));
   EXPECT_TRUE(is_shared(by_shrinking_pieces, 2));
-  EXPECT_TRUE(is_shared(by_openmp, 2));
+  EXPECT_TRUE(is_shared(by_pieces_in_turn, 4));
+  EXPECT_TRUE(is_shared(by_pieces_on_demand, 2));
 #ifndef __SANITIZE_THREAD__
   const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
   EXPECT_TRUE(is_shared(by_tbb, 2));
 #endif
   EXPECT_TRUE(is_shared(by_threads, 2));
 }
-
-void expect_a_processor_for_each_thread() {
-  const std::scoped_lock lock(noting);
-  std::map<std::set<int>, int> threads_on;
-  for (const auto& [thread, allowed] : processors) {
-    EXPECT_EQ(allowed.size(), 1U);
-    ++threads_on[allowed];
-  }
-  const int all = cookbook::allowed_processors();
-  for (const auto& [processor, threads] : threads_on) EXPECT_LE(threads, (4 + all - 1) / all);
-}
-
-TEST(parallel_loop, threads_of_our_own_stay_on_one_processor_each_and_share_all) {
-  EXPECT_TRUE(is_shared(by_threads, 2));
-  expect_a_processor_for_each_thread();
-}
-
-#ifndef __SANITIZE_THREAD__
-TEST(parallel_loop, threads_of_onetbb_stay_on_one_processor_each_and_the_main_thread_is_free_then) {
-  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
-  is_shared(by_tbb, 1);
-  expect_a_processor_for_each_thread();
-  EXPECT_EQ(static_cast<int>(allowed_now().size()), cookbook::allowed_processors());
-}
-#endif
 
 TEST(parallel_loop, with_equal_shares_each_thread_has_one_block) {
   const auto points = random_points(2000);
@@ -167,9 +129,19 @@ TEST(parallel_loop, with_equal_shares_each_thread_has_one_block) {
   EXPECT_EQ(changes, 3);
 }
 
+TEST(parallel_loop, pieces_in_turn_go_round) {
+  const auto points = random_points(2000);
+  by_pieces_in_turn(points, 4);
+  const std::scoped_lock lock(noting);
+  std::set<pid_t> first_four;
+  for (std::size_t i = 0; i < 64; i += 16) first_four.insert(caller_of[i]);
+  EXPECT_EQ(first_four.size(), 4U);
+  for (std::size_t i = 0; i < points.size(); ++i) ASSERT_EQ(caller_of[i], caller_of[i % 64 / 16 * 16]) << i;
+}
+
 TEST(parallel_loop, pieces_go_to_the_threads_that_are_free) {
   const auto points = random_points(2000);
-  for (Form* form : {by_openmp, by_threads}) {
+  for (Form* form : {by_pieces_on_demand, by_threads}) {
     {
       const std::scoped_lock lock(noting);
       calls.clear();
@@ -207,23 +179,25 @@ struct Printed {
 std::map<std::string, Printed> printed(const test_support::Result& result) {
   std::map<std::string, Printed> rows;
   for (const std::string& line : result.lines_with(" ms$")) {
-    std::istringstream columns(line.substr(32));
+    std::istringstream columns(line.substr(30));
     std::string unit;
     Printed& row = rows[line.substr(0, line.find("  "))];
     columns >> row.busiest >> unit >> row.at_most >> unit >> row.measured >> unit >> row.milliseconds;
     EXPECT_TRUE(columns) << line;
   }
-  EXPECT_EQ(rows.size(), 6U) << result.text();
+  EXPECT_EQ(rows.size(), 7U) << result.text();
   return rows;
 }
 
 TEST(parallel_loop, equal_shares_are_not_equal_work) {
-  const auto busiest_of_equal_shares = [](const char* threads) {
-    return printed(run("parallel_loop", {"--points", "1000", "--threads", threads}))["OpenMP, equal shares"].busiest;
+  const auto busiest = [](const char* row, const char* threads) {
+    return printed(run("parallel_loop", {"--points", "1000", "--threads", threads}))[row].busiest;
   };
-  EXPECT_EQ(busiest_of_equal_shares("1"), 100.0);
-  EXPECT_EQ(busiest_of_equal_shares("2"), 75.0);  // 374,750 of 499,500
-  EXPECT_EQ(busiest_of_equal_shares("4"), 43.8);  // 218,625
+  EXPECT_EQ(busiest("OpenMP, equal shares", "1"), 100.0);
+  EXPECT_EQ(busiest("OpenMP, equal shares", "2"), 75.0);     // 374,750 of 499,500
+  EXPECT_EQ(busiest("OpenMP, equal shares", "4"), 43.8);     // 218,625
+  EXPECT_EQ(busiest("OpenMP, 16 each in turn", "2"), 50.8);  // 253,732
+  EXPECT_EQ(busiest("OpenMP, 16 each in turn", "4"), 26.2);  // 130,944
 }
 
 TEST(parallel_loop, the_speed_is_the_time_of_one_thread_divided_by_that_of_the_row) {
@@ -254,7 +228,7 @@ TEST(parallel_loop, each_form_runs_twelve_times) {
   EXPECT_EQ(main_of_the_program(3, arguments), 0);
   const std::scoped_lock lock(noting);
   EXPECT_EQ(calls.size(), 40U);
-  for (const auto& [i, times] : calls) EXPECT_EQ(times, 6 * 12) << i;
+  for (const auto& [i, times] : calls) EXPECT_EQ(times, 7 * 12) << i;
 }
 #endif
 

@@ -2,7 +2,7 @@
 //
 // A loop counts the pairs of points that are close to each other. Its iterations do not depend on one another, so
 // threads can share them. The first iterations take the longest, so equal shares are not equal work: the output shows
-// which part of the work the busiest thread has, and how many times as fast as one thread the loop is, with three
+// which part of the work the busiest thread has, and how many times as fast as one thread the loop is, with four
 // schedules of OpenMP, with threads of our own and with oneTBB.
 //
 // Compile: g++ -std=c++20 -O2 -fopenmp -Icommon chapters/02_threads/parallel_loop/parallel_loop.cpp common/cookbook/*.cpp -ltbb -lfmt -o parallel_loop
@@ -12,7 +12,6 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
-#include <tbb/task_scheduler_observer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +20,6 @@
 #include <thread>
 #include <vector>
 
-#include "cookbook/affinity.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
@@ -52,7 +50,15 @@ long by_shrinking_pieces(const std::vector<Point>& points, int threads) {
   return pairs;
 }
 
-long by_openmp(const std::vector<Point>& points, int threads) {
+long by_pieces_in_turn(const std::vector<Point>& points, int threads) {
+  const int count = static_cast<int>(points.size());
+  long pairs = 0;
+#pragma omp parallel for num_threads(threads) schedule(static, 16) reduction(+ : pairs)
+  for (int i = 0; i < count; ++i) pairs += close_to(points, i);
+  return pairs;
+}
+
+long by_pieces_on_demand(const std::vector<Point>& points, int threads) {
   const int count = static_cast<int>(points.size());
   long pairs = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(+ : pairs)
@@ -66,8 +72,7 @@ long by_threads(const std::vector<Point>& points, int threads) {
   std::atomic<long> pairs = 0;
   std::vector<std::jthread> running;
   for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, thread] {
-      cookbook::pin(thread);  // else the system may start two of them on one core
+    running.emplace_back([&] {
       long mine = 0;
       for (int begin = next.fetch_add(piece); begin < count; begin = next.fetch_add(piece)) {
         for (int i = begin; i < std::min(begin + piece, count); ++i) mine += close_to(points, i);
@@ -79,21 +84,9 @@ long by_threads(const std::vector<Point>& points, int threads) {
   return pairs;
 }
 
-/// Keeps each thread of an arena on a core of its own while it shares a loop, as above.
-class Pinning : public tbb::task_scheduler_observer {
- public:
-  explicit Pinning(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
-  ~Pinning() override { observe(false); }
-  void on_scheduler_entry(bool) override { cookbook::pin(tbb::this_task_arena::current_thread_index()); }
-  void on_scheduler_exit(bool is_worker) override {
-    if (!is_worker) cookbook::unpin();  // the main thread goes on without
-  }
-};
-
 long by_tbb(const std::vector<Point>& points, int threads) {
   const int count = static_cast<int>(points.size());
   tbb::task_arena arena(threads);  // without one: as many threads as there are cores
-  const Pinning pinning(arena);
   return arena.execute([&] {
     return tbb::parallel_reduce(
         tbb::blocked_range<int>(0, count), 0L,
@@ -141,18 +134,19 @@ int main(int argc, char** argv) {
   std::vector<Row> rows{{"one thread", by_one_thread, 1},
                         {"OpenMP, equal shares", by_equal_shares, threads},
                         {"OpenMP, shrinking pieces", by_shrinking_pieces, threads},
-                        {"OpenMP, pieces of 16", by_openmp, threads},
-                        {"threads of our own, pieces of 16", by_threads, threads},
+                        {"OpenMP, 16 each in turn", by_pieces_in_turn, threads},
+                        {"OpenMP, 16 each on demand", by_pieces_on_demand, threads},
+                        {"own threads, 16 each on demand", by_threads, threads},
                         {"oneTBB", by_tbb, threads}};
   for (int round = 0; round < 3; ++round) {
     for (Row& row : rows) measure(row, points);
   }
 
-  cookbook::println("{:<32}{:>21}{:>12}{:>12}{:>12}", fmt::format("with {} threads", threads), "busiest thread does",
-                    "so at most", "measured", "time");
+  cookbook::println("{:<30}{:>21}{:>15}{:>16}{:>12}", fmt::format("with {} threads", threads), "busiest thread does",
+                    "speed at most", "speed measured", "time");
   std::vector<long> pairs;
   for (const Row& row : rows) {
-    cookbook::println("{:<32}{:19.1f} %{:10.2f} x{:10.2f} x{:9.1f} ms", row.name, 100 * row.busiest, 1 / row.busiest,
+    cookbook::println("{:<30}{:19.1f} %{:13.2f} x{:14.2f} x{:9.1f} ms", row.name, 100 * row.busiest, 1 / row.busiest,
                       rows[0].seconds / row.seconds, row.seconds * 1e3);
     pairs.push_back(row.pairs);
   }
