@@ -23,7 +23,7 @@ template <Number (*function)(Number)>
 Number sum(Numbers data) {
   Number result = 0;
   for (Number x : data) {
-    asm volatile("" : "+r"(x));  // or else the compiler would make SIMD of it
+    asm volatile("" : "+r"(x));  // for the compiler x may change here, one number at a time: it cannot make SIMD of it
     result += function(x);
   }
   return result;
@@ -35,6 +35,18 @@ constexpr Functions sum_of = {sum<same>, sum<square>, sum<branch>};
 
 /// One thread, one function, one number at a time.
 inline Sums sisd(Numbers data) { return {sum<same>(data), sum<square>(data), sum<branch>(data)}; }
+
+/// The same, but one loop for all three sums.
+inline Sums sisd_one_loop(Numbers data) {
+  Number of_same = 0, of_squares = 0, of_branches = 0;
+  for (Number x : data) {
+    asm volatile("" : "+r"(x));
+    of_same += same(x);
+    of_squares += square(x);
+    of_branches += branch(x);
+  }
+  return {of_same, of_squares, of_branches};
+}
 
 /// As many lanes as the longest vectors of the machine have. The compiler may make several shorter vectors of them: for
 /// many processors with AVX-512, GCC makes two of 32 bytes (-mprefer-vector-width=512 makes one of 64).
@@ -53,7 +65,7 @@ inline Sums simd(Numbers data) {
   for (; i + lanes <= data.size(); i += lanes) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const Number x = data[i + lane];
-      const Number mask = -(x % 2);  // all 32 bits are 1 if x is odd, 0 if not
+      const Number mask = -(x % 2);  // if x is odd 2^32 - 1: all bits are 1
       of_same[lane] += x;
       of_squares[lane] += x * x;
       of_branches[lane] += (mask & (3 * x + 1)) | (~mask & (x / 2));  // both sides are computed, one is kept
