@@ -13,8 +13,11 @@
 
 int main(int argc, char** argv) {
   const char* const greeting = std::getenv("GREETING");
-  std::printf("callee %d: Hello Parallel Programming Cookbook!!\n", getpid());
+  std::printf("callee %d: hello\n", getpid());
   std::printf("callee %d: argument: %s\n", getpid(), argc > 1 ? argv[1] : "none");
   std::printf("callee %d: GREETING: %s\n", getpid(), greeting != nullptr ? greeting : "not set");
+  std::fflush(stdout);
+  usleep(100'000);  // so that the parent is seen to go on meanwhile
+  std::printf("callee %d: ends after 0.1 s\n", getpid());
   return argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 0;
 }

@@ -18,13 +18,13 @@ int main(int argc, char** argv) {
     std::fputs("usage: first_process_caller PROGRAM [ARGUMENT...]\n", stderr);
     return 2;
   }
-  std::printf("caller %d: Process calling\n", getpid());
+  std::printf("caller %d: calling\n", getpid());
   std::fflush(stdout);  // what is still in printf's buffer would be lost together with the caller's memory
   setenv("GREETING", "from the caller", 1);  // an environment variable: the callee has it, too
   execvp(argv[1], argv + 1);
 
   // Only a failed execvp returns.
   std::printf("caller %d: cannot run %s: %s\n", getpid(), argv[1], std::strerror(errno));
-  std::printf("caller %d: Good Bye!!\n", getpid());
+  std::printf("caller %d: goes on\n", getpid());
   return 3;
 }
