@@ -32,7 +32,7 @@ TEST(word_count, counts_as_coreutils_do_word_by_word) { expect_the_counts_of_cor
 TEST(word_count, a_text_larger_than_the_memory_it_may_have_is_counted_right) {
   const TemporaryDirectory folder;
   const auto file = folder.path / "text";
-  write(file, random_text(10'000'000, 300'000, 1));
+  write(file, random_text(6'000'000, 300'000, 1));
   const auto result =
       run_ranks(2, "word_count", {"--file", file, "--top", "1000000", "--page-mib", "1"}, {.limit = 50s});
   ASSERT_EQ(result.exit_code, 0);
