@@ -60,7 +60,7 @@ TEST(find_memory_error, the_lines_that_it_names_do_what_it_says) {
   NEEDS_THE_TOOL();
   const auto result = run("find_memory_error");
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_TRUE(result.has_line("with AddressSanitizer it is ended before that: heap-use-after-free: READ of size 4"))
+  EXPECT_TRUE(result.has_line("with AddressSanitizer it stops before it prints: heap-use-after-free, READ of size 4"))
       << result.text();
   const std::string source = source_of("thread");
   for (const auto& [what, text] : {std::pair{"accessed +by T1 in sell", "std::printf(\"price: %d\\n\", prices[100]);"},
@@ -104,7 +104,7 @@ TEST(find_memory_error, the_cured_program_has_no_fault) {
     for (int i = 0; i < 5; ++i) {
       const auto result = run(program, {}, {.environment = with_options("detect_stack_use_after_return=1")});
       EXPECT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_EQ(result.out, (Lines{"price: 100", "new price: 1100", "parcel to London"}));
+      EXPECT_EQ(result.out, (Lines{"price: 100", "new price: 1100"}));
       EXPECT_TRUE(result.err.empty()) << result.text();
     }
   }
@@ -176,7 +176,8 @@ TEST(find_memory_error, options_of_the_environment_do_not_change_the_report) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
 }
 
-/// Compiles a program in which each `old` text, which stands there once, is replaced, and runs it.
+/// Compiles a program in which each `old` text, which stands there once, is replaced, and runs it; without a tool if
+/// `sanitizer` is empty.
 test_support::Result run_changed(std::string source, const std::vector<std::pair<std::string, std::string>>& changes,
                                  const std::string& sanitizer = "address") {
   for (const auto& [old, changed] : changes) {
@@ -185,8 +186,9 @@ test_support::Result run_changed(std::string source, const std::vector<std::pair
   }
   test_support::TemporaryDirectory directory;
   std::ofstream(directory.path / "changed.cpp") << source;
-  const auto compiled = run("/usr/bin/env", {"g++", "-std=c++20", "-O1", "-g", "-fsanitize=" + sanitizer, "-o",
-                                             directory.path / "changed", directory.path / "changed.cpp"});
+  const auto compiled =
+      run("/usr/bin/env", {"g++", "-std=c++20", "-O1", "-g", sanitizer.empty() ? "-g" : "-fsanitize=" + sanitizer, "-o",
+                           directory.path / "changed", directory.path / "changed.cpp"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.text();
   return run("/usr/bin/env", {"setarch", "-R", directory.path / "changed"}, {.environment = with_options("")});
 }
@@ -199,6 +201,30 @@ TEST(find_memory_error_answers, a_reference_leads_to_a_string_that_is_out_of_sco
   EXPECT_THAT(result.text(), testing::HasSubstr("stack-use-after-scope"));
   EXPECT_THAT(result.text(), testing::HasSubstr("is located in stack of thread T0"));
   EXPECT_THAT(result.text(), testing::Not(testing::HasSubstr("freed by")));
+}
+
+TEST(find_memory_error_answers, a_coroutine_that_owns_its_text_is_repaired) {
+  NEEDS_THE_TOOL();
+  const auto result =
+      run_changed(source_of("coroutine"), {{"deliver(std::string_view address)", "deliver(std::string address)"}});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.out, Lines{"parcel to London"});
+}
+
+TEST(find_memory_error_answers, a_shared_pointer_does_not_help_if_a_reference_is_returned) {
+  NEEDS_THE_TOOL();
+  const auto result = run_changed(source_of("thread"),
+                                  {{"  std::unique_ptr<Prices> prices_;\n", "  std::shared_ptr<Prices> prices_;\n"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.text(), testing::HasSubstr("heap-use-after-free"));
+}
+
+TEST(find_memory_error_answers, the_first_bytes_of_a_freed_block_are_soon_others) {
+  if (sanitized) GTEST_SKIP() << "its malloc() is another one";
+  const auto result = run_changed(source_of("thread"), {{"prices[100]", "prices[0]"}}, "");
+  EXPECT_EQ(result.exit_code, 0);
+  ASSERT_EQ(result.out.size(), 1U) << result.text();
+  EXPECT_NE(result.out[0], "price: 0");
 }
 
 TEST(find_memory_error_answers, who_reads_before_the_list_is_replaced_is_not_reported) {
