@@ -50,17 +50,22 @@ TEST(shuffle_by_hand, a_rank_sends_each_of_its_words_once) {
   const auto result = run_ranks(3, "shuffle_by_hand", {"--file", folder.path / "text"});
   EXPECT_THAT(list_of(result), ElementsAre("the 200000"));
   // "the 1" and a line feed, 200,000 times; or "the 66667" three times, whatever the shares.
-  EXPECT_THAT(result.captures("^each word is sent +(\\d+ pairs +\\d+) bytes$"), ElementsAre("200000 pairs     1200000"))
+  EXPECT_THAT(result.captures("^each word is sent +(\\d+ pairs, +\\d+) bytes$"), ElementsAre("200000 pairs,  1200000"))
       << result.text();
-  EXPECT_THAT(result.captures("^words are counted first +(\\d+ pairs +\\d+) bytes$"),
-              ElementsAre("3 pairs          30"))
+  EXPECT_THAT(result.captures("^words are counted first +(\\d+ pairs, +\\d+) bytes$"), ElementsAre("3 pairs,       30"))
       << result.text();
 }
 
 TEST(shuffle_by_hand, more_ranks_send_more_pairs_of_the_same_text) {
   for (const auto& [ranks, pairs] : {std::pair{1, "18"}, {4, "72"}, {8, "144"}}) {
     const auto result = run_ranks(ranks, "shuffle_by_hand", {"--copies", "1000"});
-    EXPECT_THAT(result.captures("^words are counted first +(\\d+) "), ElementsAre(pairs)) << result.text();
+    EXPECT_THAT(result.captures("^words are counted first .* (\\d+) pairs, +\\d+ bytes$"), ElementsAre(pairs))
+        << result.text();
+    EXPECT_THAT(result.captures("^each word is sent .* (\\d+ pairs, +\\d+) bytes$"),
+                ElementsAre("47000 pairs,   323000"))
+        << result.text();
+    EXPECT_THAT(result.captures("^each word is sent +(\\d+ pairs, +\\d+) bytes .*$"), ElementsAre("47 pairs,      323"))
+        << result.text();
   }
 }
 

@@ -1,14 +1,14 @@
 // A shuffle by hand
 //
 // Each rank finds words in its part of a text. How do all counts of a word come to one rank? A hash of the word says
-// which rank owns it. In one exchange each rank sends to each other one the counts of the words that this one owns
-// (shuffle), and adds up what it gets (reduce). The output shows both for the most frequent words, and how much is sent
-// if each word is sent with the count 1, or if each rank counts its own words first (combine).
+// which rank owns it. In one exchange each rank sends every rank the counts of the words that the receiver owns
+// (shuffle), and then adds up what it has received (reduce). The output shows both for the most frequent words, and how
+// much is sent if each word is sent with the count 1, or if each rank counts its own words first (combine), for a short
+// text and for the same text many times.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/shuffle_by_hand/shuffle_by_hand.cpp common/cookbook/*.cpp -lfmt -o shuffle_by_hand
 // Run:     mpirun -n 4 shuffle_by_hand [--file TEXT] [--copies N] [--top N]
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +16,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "shuffle.hpp"
+#include "shuffle_output.hpp"
 #include "words.hpp"
 
 namespace {
@@ -60,59 +61,20 @@ Counts shuffled(const Messages& messages) {
   return sums;
 }
 
-/// Prints how much all ranks send.
-void print_sent(const mpi::Environment& world, const char* form, const Outgoing& out) {
-  long bytes = 0;
-  for (const std::string& message : out.messages) bytes += static_cast<long>(message.size());
-  const long pairs = mpi::sum_over_ranks(out.pairs), all_bytes = mpi::sum_over_ranks(bytes);
-  if (world.rank() == 0) cookbook::println("{:26}{:10} pairs{:12} bytes", form, pairs, all_bytes);
-}
-
-/// The counts of each rank, on rank 0. For the output alone.
-std::vector<Counts> on_rank_0(const mpi::Environment& world, const Counts& counts) {
-  std::vector<Counts> of(world.size());
-  for (int r = 0; r < world.size(); ++r) {
-    Messages messages(world.size());
-    for (const auto& [word, count] : counts) {
-      if (r == world.rank()) pack(messages[0], word, count);
-    }
-    of[r] = shuffled(messages);
-  }
-  return of;
-}
-
-/// A word that has come to a rank.
-struct Owned {
-  std::string word;
-  long count;
-  int rank;
-};
-
-/// The words of all ranks, the most frequent ones first.
-std::vector<Owned> sorted(const std::vector<Counts>& by_rank) {
-  std::vector<Owned> list;
-  for (std::size_t r = 0; r < by_rank.size(); ++r) {
-    for (const auto& [word, count] : by_rank[r]) list.push_back({word, count, static_cast<int>(r)});
-  }
-  std::sort(list.begin(), list.end(),
-            [](const Owned& a, const Owned& b) { return a.count != b.count ? a.count > b.count : a.word < b.word; });
-  return list;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string file;
   long top = 5;
-  int copies = 1;
+  int copies = 20'000;
   cookbook::Options options("Bring the counts of each word together, by one exchange between the ranks");
   options.add("file", file, "text to count; without it, six sentences of a well-known statement");
-  options.add("copies", copies, "how often the six sentences are in the text", 1, 1'000'000);
+  options.add("copies", copies, "how often the six sentences are in the second text", 1, 1'000'000);
   options.add("top", top, "most frequent words to print", 0, 1'000'000'000);
   options.parse(argc, argv);
 
   const mpi::Environment world;
-  std::optional<Text> text = open_text(world, file, copies);
+  std::optional<Text> text = open_text(world, file, 1);
   if (!text) return 2;
 
   const Outgoing each = each_word(world, *text), counted = counted_first(world, *text);
@@ -122,16 +84,21 @@ int main(int argc, char** argv) {
   for (const std::string& message : counted.messages) add_unpacked(found, message);
   const std::vector<Counts> found_by = on_rank_0(world, found);
   const std::vector<Owned> list = sorted(on_rank_0(world, owned));
-  if (world.rank() == 0) {
-    cookbook::println("word    found by each rank, and added up by the owner");
-    for (long i = 0; i < std::min(top, static_cast<long>(list.size())); ++i) {
-      std::vector<long> counts;
-      for (const Counts& of : found_by) counts.push_back(of.contains(list[i].word) ? of.at(list[i].word) : 0);
-      cookbook::println("{:7} {} = {} on rank {}", list[i].word, fmt::join(counts, " + "), list[i].count, list[i].rank);
-    }
+  if (world.rank() == 0) print_words(list, found_by, top);
+
+  std::string head = "sent                     ", each_row = "each word is sent        ",
+              row = "words are counted first  ";
+  const auto add_column = [&](const std::string& name, const Outgoing& by_word, const Outgoing& by_count) {
+    head += fmt::format("{:>31}", name);
+    each_row += size_of_all(by_word.messages, by_word.pairs);
+    row += size_of_all(by_count.messages, by_count.pairs);
+  };
+  add_column(file.empty() ? "six sentences" : "the file", each, counted);
+  if (file.empty()) {
+    Text same = *open_text(world, "", copies);
+    add_column(fmt::format("the same {} times", copies), each_word(world, same), counted_first(world, same));
   }
-  print_sent(world, "each word is sent", each);
-  print_sent(world, "words are counted first", counted);
+  if (world.rank() == 0) cookbook::println("{}\n{}\n{}", head, each_row, row);
 
   const long differences = mpi::sum_over_ranks(owned != by_each);
   cookbook::Checks checks;

@@ -106,13 +106,20 @@ class PlainTable {
   Counts counts_;
 };
 
-/// The three steps of the lesson, with a table of either type for the first.
+/// What this rank finds, in a table of either type.
 template <typename Table>
-Counts count_by_hand(const mpi::Environment& world, Text& text) {
+Table count_here(const mpi::Environment& world, Text& text) {
   Table here;
   for (int i = world.rank(); i < text.chunks(); i += world.size()) {
     for_each_word(text.chunk(i), [&](auto word) { here.add(word); });
   }
+  return here;
+}
+
+/// The three steps of the lesson.
+template <typename Table>
+Counts count_by_hand(const mpi::Environment& world, Text& text) {
+  const auto here = count_here<Table>(world, text);
   Messages messages(world.size());
   here.for_each([&](auto word, long count) { pack(messages[owner(word, messages.size())], word, count); });
   Counts owned;
@@ -154,6 +161,7 @@ int main(int argc, char** argv) {
 
   WordTable by_thread;
   Sorted by_coreutils, by_hand, by_fast_hand, by_engine, by_plain_engine;
+  long pairs = 0, counted = 0;         // in the tables of all ranks, before the exchange
   const auto alone = [&](auto work) {  // on rank 0, while the others sleep
     return [&, work] {
       world.sleeping_barrier();
@@ -225,6 +233,13 @@ int main(int argc, char** argv) {
       {"engine, a pair per word of a chunk", bytes, engine_row(map_chunk, by_engine)},
       {"by hand, std::unordered_map", bytes, hand_row(PlainTable(), by_hand)},
       {"by hand, fast table", bytes, hand_row(WordTable(), by_fast_hand)},
+      {"by hand, fast table, no exchange", bytes,
+       together([&] { return std::make_unique<WordTable>(count_here<WordTable>(world, *text)); },
+                [&](const WordTable& here) {
+                  pairs = counted = 0;
+                  here.for_each([&](auto, long count) { ++pairs, counted += count; });
+                  pairs = mpi::sum_over_ranks(pairs), counted = mpi::sum_over_ranks(counted);
+                })},
   };
   cookbook::Figures figures(fmt::format("Text counted, {} ranks", world.size()), cookbook::rate("MB/s", 1e6));
   figures.percent_of("reading and splitting, all ranks", "reading");
@@ -241,6 +256,10 @@ int main(int argc, char** argv) {
     checks.that("engine, a pair per word of a chunk: the same", by_engine == by_coreutils);
     checks.that("by hand, std::unordered_map: the same", by_hand == by_coreutils);
     checks.that("by hand, fast table: the same", by_fast_hand == by_coreutils);
+    long expected = 0;
+    for (const auto& [word, count] : by_coreutils) expected += count;
+    checks.equal("without the exchange: words", counted, expected);
+    cookbook::println("pairs that the ranks exchange: {}, different words: {}", pairs, by_coreutils.size());
     figures.print(checks);
   }
   return world.exit_code(checks);
