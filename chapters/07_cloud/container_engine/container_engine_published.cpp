@@ -1,10 +1,10 @@
 // Pitfall: a port is published on all addresses
 //
-// The order for a container names a port that is to be reachable, and no address. An engine then publishes it at every
-// address of the machine: a server that was meant for programs of this machine answers its whole network, if nothing
-// else stops it. This program needs no engine. It opens a listening socket at the address of the order, as an engine of
-// an ordinary user does; one that runs as root diverts packets instead, so a firewall that would protect this program
-// need not protect its containers. 127.0.0.2 stands for an address in a network.
+// The request that creates a container names a port that is to be reachable, and no address. An engine then publishes
+// it at every address of the machine: a server that was meant for programs of this machine answers its whole network,
+// unless a firewall stops it. This program needs no engine. It opens a listening socket at the address of the binding,
+// as an engine of an ordinary user does. 127.0.0.2 stands for another address at which a port may be bound, such as
+// that of the machine in a network.
 //
 // Compile: g++ -std=c++20 -O2 chapters/07_cloud/container_engine/container_engine_published.cpp -lboost_json -pthread -o container_engine_published
 // Run:     container_engine_published
@@ -39,8 +39,8 @@ bool is_reached(asio::io_context& loop, const std::string& address, unsigned sho
 
 int main() {
   asio::io_context loop;
-  const json::object order = {{"HostPort", ""}};  // wrong: it says nothing about the address
-  const tcp::acceptor published = publish(loop, order);
+  const json::object binding = {{"HostPort", ""}};  // wrong: it says nothing about the address
+  const tcp::acceptor published = publish(loop, binding);
   const unsigned short port = published.local_endpoint().port();
   const bool here = is_reached(loop, "127.0.0.1", port);
   const bool there = is_reached(loop, "127.0.0.2", port);

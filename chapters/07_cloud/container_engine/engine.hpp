@@ -53,6 +53,7 @@ http::response<http::string_body> exchange(const typename Protocol::endpoint& se
   boost::beast::flat_buffer buffer;
   http::response_parser<http::string_body> answer;
   answer.body_limit(boost::none);
+  // A coroutine, since only asynchronous operations have a deadline.
   const auto talk = [&]() -> boost::asio::awaitable<void> {
     stream.expires_after(timeout);
     co_await stream.async_connect(server, boost::asio::deferred);
@@ -85,7 +86,7 @@ class Engine {
   /// std::runtime_error if they have none.
   json::value version() {
     const json::value answer = request(http::verb::get, "/version");
-    const std::string lowest = text(answer, "MinAPIVersion"), highest = text(answer, "ApiVersion");
+    const std::string lowest = field_of(answer, "MinAPIVersion"), highest = field_of(answer, "ApiVersion");
     api_ = std::min(newest, api_version(highest));
     if (api_ < oldest || api_ < api_version(lowest)) {
       throw std::runtime_error(fmt::format("this client speaks versions {} to {} of the API, the engine {} to {}",
@@ -95,7 +96,7 @@ class Engine {
   }
 
   /// `docker images`
-  json::array images() const { return versioned(http::verb::get, "/images/json").as_array(); }
+  json::array images() const { return ask(http::verb::get, "/images/json").as_array(); }
 
   /// Whether the engine has the image itself. Another tag of the same name does not count.
   bool has(const std::string& image) const {
@@ -108,7 +109,7 @@ class Engine {
 
   /// `docker load`: `archive` is the content of the archive.
   void load(std::string archive) const {
-    versioned(http::verb::post, "/images/load", std::move(archive), "application/x-tar");
+    ask(http::verb::post, "/images/load", std::move(archive), "application/x-tar");
   }
 
   /// `docker run --detach --publish ADDRESS::PORT`; the container's id. The engine chooses a port of the host, and
@@ -116,10 +117,10 @@ class Engine {
   std::string run(const std::string& image, int port, const std::string& address = "127.0.0.1") const {
     const json::array bindings = {json::object{{"HostIp", address}, {"HostPort", ""}}};  // "": any free port
     const json::object ports = {{std::to_string(port) + "/tcp", bindings}};
-    const json::object order = {{"Image", with_tag(image)}, {"HostConfig", json::object{{"PortBindings", ports}}}};
-    const std::string id = text(versioned(http::verb::post, "/containers/create", serialize(order)), "Id");
+    const json::object wanted = {{"Image", with_tag(image)}, {"HostConfig", json::object{{"PortBindings", ports}}}};
+    const std::string id = field_of(ask(http::verb::post, "/containers/create", serialize(wanted)), "Id");
     try {
-      versioned(http::verb::post, "/containers/" + id + "/start");
+      ask(http::verb::post, "/containers/" + id + "/start");
     } catch (...) {  // whatever it was: nobody else knows this container
       try {
         remove(id);
@@ -133,27 +134,28 @@ class Engine {
 
   /// `docker port`: the port of the host through which the container's port can be reached.
   int port_of(const std::string& id, int port) const {
-    const json::value all = versioned(http::verb::get, "/containers/" + id + "/json");
+    const json::value all = ask(http::verb::get, "/containers/" + id + "/json");
     const json::value& bindings = all.at("NetworkSettings").at("Ports").at(std::to_string(port) + "/tcp");
-    return std::stoi(text(bindings.at(0), "HostPort"));
+    return std::stoi(field_of(bindings.at(0), "HostPort"));
   }
 
   /// `docker stop` and `docker wait`: sends SIGTERM, and SIGKILL 5 seconds later; the exit code.
   int stop(const std::string& id) const {
-    versioned(http::verb::post, "/containers/" + id + "/stop?t=5");
-    return versioned(http::verb::post, "/containers/" + id + "/wait").at("StatusCode").to_number<int>();
+    ask(http::verb::post, "/containers/" + id + "/stop?t=5");
+    return ask(http::verb::post, "/containers/" + id + "/wait").at("StatusCode").to_number<int>();
   }
 
   /// `docker rm --force`
-  void remove(const std::string& id) const { versioned(http::verb::delete_, "/containers/" + id + "?force=true"); }
+  void remove(const std::string& id) const { ask(http::verb::delete_, "/containers/" + id + "?force=true"); }
 
-  static std::string text(const json::value& object, std::string_view key) {
+  static std::string field_of(const json::value& object, std::string_view key) {
     return std::string(object.at(key).as_string());
   }
 
  private:
-  json::value versioned(http::verb verb, const std::string& path, std::string body = {},
-                        std::string_view type = "application/json") const {
+  /// Sends a request in the version of the interface that both speak.
+  json::value ask(http::verb verb, const std::string& path, std::string body = {},
+                  std::string_view type = "application/json") const {
     return request(verb, "/v" + api_.text() + path, std::move(body), type);
   }
 
@@ -171,7 +173,7 @@ class Engine {
       return not_json ? json::value() : value;
     }
     const bool has_message = !not_json && value.is_object() && value.as_object().contains("message");
-    throw EngineError(answer.result(), has_message ? text(value, "message") : answer.body());
+    throw EngineError(answer.result(), has_message ? field_of(value, "message") : answer.body());
   }
 
   std::string path_;
