@@ -1,6 +1,8 @@
-// The program's output, and ProcessPool from inside.
+// The program's output, and ProcessPool and the rows from inside.
 
-#include "03_processes/process_pool/pool.hpp"
+#define main main_of_the_program
+#include "03_processes/process_pool/process_pool.cpp"
+#undef main
 
 #include <sys/wait.h>
 
@@ -21,8 +23,6 @@ std::vector<long> numbers_up_to(long end) {
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
-
-long square(long x) { return x * x; }
 
 std::vector<long> squares_up_to(long end) {
   std::vector<long> squares = numbers_up_to(end);
@@ -92,7 +92,7 @@ TEST(process_pool, prints_what_a_task_of_each_length_costs_in_each_form_and_how_
   std::string seen;
   for (int attempt = 0; attempt < 10; ++attempt) {  // 500 short tasks last less than one turn of another program
     const auto result = run("process_pool", {"--items", "500"});
-    EXPECT_TRUE(result.lines_with("^500 tasks .* in chunks of 32$").size() == 1) << result.text();
+    EXPECT_TRUE(result.lines_with("^500 tasks .* in chunks of 100$").size() == 1) << result.text();
     const std::vector<double> in_loop = loop_times_of_checked_rows(result);
     ASSERT_EQ(in_loop.size(), 5U);
     bool each_at_least_three_times_the_one_before = true;
@@ -128,6 +128,43 @@ TEST(process_pool_timing, the_shortest_tasks_cost_far_less_in_chunks) {
     if (std::stod(ones[0]) > 5 * std::stod(chunks[0])) return;
   }
   FAIL() << "one by one, squares cost no more than five times as much as in chunks";
+}
+
+struct Meetings {
+  pid_t main;
+  std::atomic<int> come = 0, met = 0;
+};
+Meetings* meetings = nullptr;  // in shared memory
+
+/// In a worker, a task with the argument 0 or `other` waits a while until the other one has come, too.
+template <long other>
+long meet(long x) {
+  if (getpid() == meetings->main || (x != 0 && x != other)) return x;
+  const int both = (++meetings->come + 1) / 2 * 2;
+  const bool first = meetings->come < both;
+  for (int i = 0; i < 200 && meetings->come < both; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  meetings->met += first && meetings->come >= both;
+  return x;
+}
+
+TEST(process_pool_print_row, one_by_one_no_two_tasks_are_in_a_chunk_and_in_chunks_a_hundred_are) {
+  const Shared<Meetings> shared(getpid());
+  meetings = &*shared;
+  ProcessPool pool(2);
+  const auto met = [&](long (*task)(long), long tasks) {
+    meetings->come = meetings->met = 0;
+    EXPECT_EQ(print_row("meet", pool, task, numbers_up_to(tasks)), 0);
+    return meetings->met.load();
+  };
+  int pair = 0, in_one_chunk = 6, in_two = 0;
+  for (int attempt = 0; attempt < 5 && (pair == 0 || in_one_chunk > 3 || in_two <= 3); ++attempt) {
+    pair = met(meet<1>, 2);             // one by one, at most one meeting per round
+    in_one_chunk = met(meet<99>, 100);  // the first and the hundredth task
+    in_two = met(meet<100>, 101);       // the first and the one behind the hundredth: in both forms
+  }
+  EXPECT_GT(pair, 0) << "one by one, two tasks are never done at the same time";
+  EXPECT_LE(in_one_chunk, 3) << "the hundredth task is not in the first one's chunk";
+  EXPECT_GT(in_two, 3) << "a chunk has more than a hundred tasks";
 }
 
 TEST(process_pool_chunk, no_more_than_the_numbers_in_use_are_copied) {

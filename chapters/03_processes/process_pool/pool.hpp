@@ -2,20 +2,49 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "board.hpp"
+#include "chunk_queue.hpp"
 #include "cookbook/process.hpp"
 #include "shared_memory.hpp"
+
+/// What the caller of a pool and its workers share.
+struct Board {
+  ChunkQueue tasks, results;
+};
+
+/// Does the tasks of a chunk: each argument is replaced by its result. An exception is replaced by its text.
+inline void do_tasks(Chunk& chunk) {
+  try {
+    for (long& value : std::span(chunk.values, chunk.count)) value = chunk.function(value);
+  } catch (const std::exception& error) {
+    chunk.failed = true;  // a flag, since the text may be empty
+    std::snprintf(chunk.error, sizeof chunk.error, "%s", error.what());
+  } catch (...) {  // anything else that a task may throw; it must not end the worker
+    chunk.failed = true;
+    std::snprintf(chunk.error, sizeof chunk.error, "a task has thrown something that is no std::exception");
+  }
+}
+
+/// A worker: takes chunks and gives them back with results until no more will come.
+inline void work(Board& board) {
+  Chunk chunk;
+  for (board.tasks.get(chunk); chunk.function != nullptr; board.tasks.get(chunk)) {
+    do_tasks(chunk);
+    board.results.put(chunk);
+  }
+}
 
 /// The tasks of one call.
 struct Job {
@@ -25,7 +54,8 @@ struct Job {
   std::function<void(Job&)> deliver;  ///< called when none is left
 };
 
-/// To be used from one thread. A task is a plain function of a long, which runs in a worker process.
+/// To be used from one thread, and by no callback, which would wait for its own thread. A task is a plain function of a
+/// long, which runs in a worker process.
 class ProcessPool {
  public:
   using Function = long (*)(long);
