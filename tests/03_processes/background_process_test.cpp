@@ -313,4 +313,15 @@ TEST(background_process, killed_or_interrupted_it_leaves_nothing_behind) {
   EXPECT_EQ(interrupted.leaked_processes, 0);
 }
 
+TEST(background_process_one_shot_event, says_whether_the_sign_has_come_or_will_not_come_any_more) {
+  for (const bool gives : {true, false}) {
+    OneShotEvent event;
+    const pid_t child = cookbook::start_child([&] {
+      if (gives) event.give();
+    });
+    EXPECT_EQ(event.wait(), gives);
+    EXPECT_EQ(cookbook::exit_code_of(child), 0);
+  }
+}
+
 }  // namespace

@@ -19,12 +19,9 @@ inline int prctl_or_refuse(int option, const char* name) {
 #undef prctl
 
 #include <array>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 
-#include "one_shot_event.hpp"
-#include "shared_memory.hpp"
 #include "support/files.hpp"
 #include "support/run.hpp"
 
@@ -38,17 +35,14 @@ TEST(name_process, each_process_has_three_names) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
-  for (const std::string row : {"the parent +MainProcess +name_process +name_process --delay-ms 100",
-                                "a child of start_child +MainProcess +name_process +name_process --delay-ms 100",
-                                "a child named foo_process +foo_process +foo_process +foo_process",
-                                "a child with default name +Process-2 +Process-2 +Process-2",
+  for (const std::string row : {"the parent +main process +name_process +name_process --delay-ms 100",
+                                "a child that takes no name +main process +name_process +name_process --delay-ms 100",
+                                "a child with a short name +foo_process +foo_process +foo_process",
                                 "a child with a long name +image_converter_2 +image_converter +image_converter_2"}) {
     EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
   }
-  EXPECT_TRUE(result.has_line(R"(ok    own names: ["MainProcess", "foo_process", "Process-2", "image_converter_2"])"))
-      << result.text();
-  EXPECT_TRUE(result.has_line(R"(ok    short names: ["foo_process", "Process-2", "image_converter"])"));
-  EXPECT_TRUE(result.has_line(R"(ok    command lines: ["foo_process", "Process-2", "image_converter_2"])"));
+  EXPECT_TRUE(result.has_line("ok    a child that takes no name is called as its parent is: yes")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    children that have other names than they took: 0")) << result.text();
 }
 
 TEST(name_process, ps_shows_the_names) {
@@ -56,7 +50,8 @@ TEST(name_process, ps_shows_the_names) {
       test_support::bin() +
       "/name_process --delay-ms 10000 >/dev/null & for i in $(seq 500); do "
       "seen=$(ps --ppid $! -o comm= -o args= | tr -s ' ' | LC_ALL=C sort | tr '\\n' ';'); "
-      "case $seen in 'Process-2 Process-2'*'foo_process foo_process'*'image_converter image_converter_2'*) "
+      "case $seen in 'foo_process foo_process;image_converter image_converter_2;name_process '*'/name_process "
+      "--delay-ms 10000;') "
       "echo seen; break;; esac; sleep 0.01; done; "
       "for name in image_converter_2 image_converter; do pgrep -c -P $! -x $name; done; kill $!";
   const auto result = run("/bin/sh", {"-c", script});
@@ -72,6 +67,7 @@ struct Memory {
 TEST(name_process_command_line, is_replaced_and_cut_off_where_its_room_ends) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
+  EXPECT_EQ(command_line.room(), 17U);
   command_line.set("sixteen_letters!");
   EXPECT_STREQ(memory.text.data(), "sixteen_letters!");
   command_line.set("foo");
@@ -93,114 +89,38 @@ TEST(name_process_command_line, strings_that_stand_elsewhere_do_not_belong_to_it
 TEST(name_process_command_line, of_a_program_without_arguments_is_left_as_it_is) {
   char* nothing = nullptr;
   CommandLine(0, &nothing).set("foo");  // would write to no memory
+  EXPECT_EQ(CommandLine(0, &nothing).room(), 0U);
 }
 
-using Name = std::array<char, 32>;
-
-TEST(name_process_start_named, the_counter_counts_children_with_a_name_too_and_starts_anew_in_each_child) {
+TEST(name_process_take_name, in_a_child_leaves_the_names_of_its_parent_alone) {
   Memory memory;
   const CommandLine command_line(2, memory.argv.data());
-  const Shared<Name> seen, grandchild;
-  processes_started = 0;
-  const auto save = [](const std::string& name, Name& place) { name.copy(place.data(), place.size() - 1); };
-  EXPECT_EQ(start_named(command_line, "first", [] {}).name, "first");
-  const NamedProcess second = start_named(command_line, "", [&] {
-    save(own_name, *seen);
-    const NamedProcess process = start_named(command_line, "", [] {});
-    save(process.name, *grandchild);
-    cookbook::exit_code_of(process.id);
+  const std::string before = read_in_proc(getpid(), "comm");
+  cookbook::ChildProcess child([&] {
+    take_name(command_line, "a_name_of_19_bytes_");
+    cookbook::println("{} {} {}", own_name, read_in_proc(getpid(), "comm"), memory.text.data());
   });
-  EXPECT_EQ(second.name, "Process-2");
-  EXPECT_EQ(cookbook::exit_code_of(second.id), 0);
-  EXPECT_STREQ(seen->data(), "Process-2") << "the name that the child sees";
-  EXPECT_STREQ(grandchild->data(), "Process-1");
-  EXPECT_EQ(own_name, "MainProcess") << "the parent keeps its name";
-  EXPECT_EQ(cookbook::exit_code_of(-1), 0);
+  EXPECT_EQ(child.read_line(), "a_name_of_19_bytes_ a_name_of_19_by a_name_of_19_byte");
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_EQ(own_name, "main process");
+  EXPECT_EQ(read_in_proc(getpid(), "comm"), before);
+  EXPECT_STREQ(memory.text.data(), "program");
 }
 
-TEST(name_process_start_named, a_child_that_is_ended_like_a_daemon_never_exits_by_itself) {
-  Memory memory;
-  const CommandLine command_line(2, memory.argv.data());
-  const Shared<int> exited(0);
-  OneShotEvent works;
-  const NamedProcess child = start_named(command_line, "foo_process", [&] {
-    works.give();
-    pause();
-    ++*exited;
-  });
-  works.wait();
-  EXPECT_EQ(kill(child.id, SIGTERM), 0);
-  EXPECT_EQ(cookbook::exit_code_of(child.id), -SIGTERM);
-  EXPECT_EQ(*exited, 0);
-}
-
-TEST(name_process_child, its_names_are_read_when_it_has_told_them_and_it_waits_for_that) {
-  Child child;
-  const pid_t id = cookbook::start_child([&] {
-    usleep(200'000);
-    own_name = "late";
-    check(prctl(PR_SET_NAME, "late_in_proc"), "prctl");
-    child.work(std::chrono::milliseconds(1));
-  });
-  const Names names = child.print_names("a child that begins late", id);
-  EXPECT_EQ(names.own, "late");
-  EXPECT_EQ(names.short_name, "late_in_proc");
-  EXPECT_FALSE(names.command_line.empty()) << "it has not ended before";
-  usleep(50'000);
-  EXPECT_FALSE(read_in_proc(id, "cmdline").empty()) << "it ends when it may, and no sooner";
-  EXPECT_EQ(child.end(), 0);
-}
-
-TEST(name_process_child, tells_as_much_of_its_name_as_there_is_room_for) {
-  for (const std::size_t length : {62U, 63U, 64U, 65U, 200U}) {
-    Child child;
-    const std::string name(length, 'x');
-    const pid_t id = cookbook::start_child([&] {
-      own_name = name;
-      child.work(std::chrono::milliseconds(1));
-    });
-    EXPECT_EQ(child.print_names("a child with a long name", id).own, name.substr(0, 63));
-    EXPECT_EQ(child.end(), 0);
-  }
-}
-
-TEST(name_process_child, tells_its_name_before_it_gives_the_sign) {
-  Child child;
-  static void* place = child.told_name->data();  // the beginning of a page
-  const pid_t id = cookbook::start_child([&] {
-    own_name = "slow";
-    std::signal(SIGSEGV, [](int) { usleep(200'000), mprotect(place, 64, PROT_READ | PROT_WRITE); });
-    check(mprotect(place, 64, PROT_NONE), "mprotect");  // so telling the name takes 200 ms
-    child.work(std::chrono::milliseconds(1));
-  });
-  EXPECT_EQ(child.print_names("a child that tells its name slowly", id).own, "slow");
-  EXPECT_EQ(child.end(), 0);
-}
-
-TEST(name_process, a_child_that_ends_before_its_sign_is_a_failure_and_does_not_keep_the_parent_waiting) {
-  for (const std::string name : {"foo_process", "Process-2", "image_converter_2"}) {
-    cookbook::ChildProcess program([&] {
-      refused_name = name;
-      processes_started = 0;
-      char path[] = "/a_long_folder/name_process";
-      char* argv[] = {path, nullptr};
-      _exit(main_of_the_program(1, argv));
-    });
+TEST(name_process, a_child_that_cannot_take_its_name_does_not_keep_the_parent_waiting) {
+  for (const std::string name : {"foo_process", "image_converter_2"}) {
+    cookbook::ChildProcess program(
+        [&] {
+          refused_name = name;
+          char path[] = "/a_long_folder/name_process";
+          char* argv[] = {path, nullptr};
+          _exit(main_of_the_program(1, argv));
+        },
+        cookbook::ChildProcess::Output::piped_with_errors);
     const std::optional<int> code = program.wait(std::chrono::seconds(10));
     ASSERT_TRUE(code) << name << ": it waits for ever";
-    EXPECT_EQ(*code, 1) << name;
-    EXPECT_THAT(program.read_all(), testing::ContainsRegex("FAIL  exit codes of the children: .*3")) << name;
-  }
-}
-
-TEST(name_process_one_shot_event, says_whether_the_sign_has_come_or_will_not_come_any_more) {
-  for (const bool gives : {true, false}) {
-    OneShotEvent event;
-    const pid_t child = cookbook::start_child([&] {
-      if (gives) event.give();
-    });
-    EXPECT_EQ(event.wait(), gives);
-    EXPECT_EQ(cookbook::exit_code_of(child), 0);
+    EXPECT_EQ(*code, 3) << name;
+    EXPECT_THAT(program.read_all(), testing::HasSubstr("prctl")) << name;
   }
 }
 
@@ -208,9 +128,11 @@ TEST(name_process, a_command_line_with_little_room_is_cut_off) {
   const test_support::TemporaryDirectory folder;
   std::filesystem::create_symlink(test_support::bin() + "/name_process", folder.path / "np");
   const auto result = run("/bin/sh", {"-c", "cd " + folder.path.string() + "; exec ./np"});
-  EXPECT_TRUE(result.has_line(R"(ok    short names: ["foo_process", "Process-2", "image_converter"])"))
-      << result.text();
-  EXPECT_THAT(result.lines_with(R"(command lines: \["foo_", "Proc", "imag"\])"), testing::SizeIs(1)) << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  for (const std::string row : {"a child with a short name +foo_process +foo_process +foo_",
+                                "a child with a long name +image_converter_2 +image_converter +imag"}) {
+    EXPECT_EQ(result.lines_with("^" + row + "$").size(), 1U) << row << '\n' << result.text();
+  }
 }
 
 TEST(name_process, killed_it_leaves_nothing_behind) {

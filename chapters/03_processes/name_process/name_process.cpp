@@ -1,28 +1,28 @@
 // Name processes
 //
-// What is a process called? Four children are made: one by start_child alone, which calls fork, and three with names,
-// of which the program has chosen one itself and one is too long. Each child tells its own name, and the parent reads
-// in /proc what the system says: the short name, which top and pgrep show, and the command line, which ps -f shows.
+// What is a process called? A child that takes no name is called as its parent. Two others take names, one of them too
+// long for a short name. Each child tells its own name, and the parent reads in /proc what ps shows: the short name
+// (comm) and the command line (args).
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/name_process/name_process.cpp common/cookbook/*.cpp -lfmt -o name_process
 // Run:     name_process [--delay-ms N]
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
+#include "cookbook/process.hpp"
 #include "named_process.hpp"
-#include "one_shot_event.hpp"
-#include "shared_memory.hpp"
 
 namespace {
 
@@ -36,43 +36,16 @@ std::string read_in_proc(pid_t process, const char* file) {
 }
 
 struct Names {
-  std::string own, short_name, command_line;
+  std::string own, comm, args;
   bool operator==(const Names&) const = default;
 };
 
-Names print_row(const char* process, const Names& names) {
+Names print_row(const char* description, const Names& names) {
   static const std::string folder(program_invocation_name, program_invocation_short_name);  // of this program
-  const std::size_t left_out = names.command_line.starts_with(folder) ? folder.size() : 0;
-  cookbook::println("{:<28}{:<19}{:<19}{}", process, names.own, names.short_name, names.command_line.substr(left_out));
+  const std::size_t left_out = names.args.starts_with(folder) ? folder.size() : 0;
+  cookbook::println("{:<28}{:<19}{:<19}{}", description, names.own, names.comm, names.args.substr(left_out));
   return names;
 }
-
-/// A child, which tells its own name through shared memory, and ends when it may.
-struct Child {
-  OneShotEvent works, may_end;
-  Shared<std::array<char, 64>> told_name;
-  pid_t id = 0;
-
-  void work(std::chrono::milliseconds delay) {
-    own_name.copy(told_name->data(), told_name->size() - 1);
-    works.give();
-    std::this_thread::sleep_for(delay);
-    may_end.wait();  // a process that has ended has no command line any more
-  }
-
-  /// Prints the names of the child, which was started with this id, when it works; none if it has ended before.
-  Names print_names(const char* description, pid_t started) {
-    id = started;
-    if (!works.wait()) return print_row(description, {});
-    return print_row(description, {told_name->data(), read_in_proc(id, "comm"), read_in_proc(id, "cmdline")});
-  }
-
-  /// Lets it end, and returns its exit code.
-  int end() {
-    may_end.give();
-    return cookbook::exit_code_of(id);
-  }
-};
 
 }  // namespace
 
@@ -80,38 +53,33 @@ int main(int argc, char** argv) {
   const CommandLine command_line(argc, argv);
   int delay_ms = 10;
   cookbook::Options options("Name processes, for people and for ps");
-  options.add("delay-ms", delay_ms, "how long each process works, in ms", 1, 10'000);
+  options.add("delay-ms", delay_ms, "how long the children stay, in ms", 1, 10'000);
   options.parse(argc, argv);
-  const std::chrono::milliseconds delay(delay_ms);
 
-  cookbook::println("                            own name           short name         command line");
+  std::list<cookbook::ChildProcess> children;  // killed when the list goes
+  const auto names_of_child = [&](const char* description, const std::string& name) {
+    cookbook::ChildProcess& child = children.emplace_back([&] {
+      if (!name.empty()) take_name(command_line, name);
+      cookbook::println("{}", own_name);  // to the parent, which need not look before
+      pause();
+    });
+    const std::string own = child.read_line();
+    return print_row(description, {own, read_in_proc(child.pid(), "comm"), read_in_proc(child.pid(), "cmdline")});
+  };
+  const auto expected = [&](const std::string& name) {
+    return Names{name, name.substr(0, 15), name.substr(0, command_line.room())};
+  };
+
+  cookbook::println("                            own name           ps -o comm         ps -o args");
   const Names parent =
       print_row("the parent", {own_name, read_in_proc(getpid(), "comm"), read_in_proc(getpid(), "cmdline")});
-
-  // Each child gets its pipes when those before it work. So none of them has a copy of the end by which a later one
-  // gives its sign, and a child that ends before its sign is noticed.
-  Child plain;
-  const pid_t plain_id = cookbook::start_child([&] { plain.work(delay); });
-  const Names unnamed = plain.print_names("a child of start_child", plain_id);
-  Child foo;
-  const pid_t foo_id = start_named(command_line, "foo_process", [&] { foo.work(delay); }).id;
-  const Names foos = foo.print_names("a child named foo_process", foo_id);
-  Child second;
-  const pid_t second_id = start_named(command_line, "", [&] { second.work(delay); }).id;
-  const Names defaults = second.print_names("a child with default name", second_id);
-  Child third;
-  const pid_t third_id = start_named(command_line, "image_converter_2", [&] { third.work(delay); }).id;
-  const Names longs = third.print_names("a child with a long name", third_id);
-  const std::vector exit_codes = {plain.end(), foo.end(), second.end(), third.end()};
+  const bool as_parent = names_of_child("a child that takes no name", "") == parent;
+  int different = names_of_child("a child with a short name", "foo_process") != expected("foo_process");
+  different += names_of_child("a child with a long name", "image_converter_2") != expected("image_converter_2");
+  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
 
   cookbook::Checks checks;
-  checks.that("the child of start_child is called as its parent is", unnamed == parent);
-  checks.equal("own names", std::vector{parent.own, foos.own, defaults.own, longs.own},
-               {"MainProcess", "foo_process", "Process-2", "image_converter_2"});
-  checks.equal("short names", std::vector{foos.short_name, defaults.short_name, longs.short_name},
-               {"foo_process", "Process-2", "image_converter"});
-  checks.equal("command lines", std::vector{foos.command_line, defaults.command_line, longs.command_line},
-               {"foo_process", "Process-2", "image_converter_2"});
-  checks.equal("exit codes of the children", exit_codes, {0, 0, 0, 0});
+  checks.that("a child that takes no name is called as its parent is", as_parent);
+  checks.equal("children that have other names than they took", different, 0);
   return checks.exit_code();
 }

@@ -1,4 +1,4 @@
-/// Child processes with names: for the program itself, and for ps, top and pgrep.
+/// A process takes a name: for itself, and for ps, top and pgrep.
 #pragma once
 
 #include <sys/prctl.h>
@@ -8,10 +8,8 @@
 #include <string>
 
 #include "cookbook/posix.hpp"
-#include "cookbook/process.hpp"
 
-inline std::string own_name = "MainProcess";  // each process has a variable of its own
-inline int processes_started = 0;             // by start_named, in this process
+inline std::string own_name = "main process";  // each process has a variable of its own
 
 /// The command line of this process: the strings of argv, which stand one after another in the memory of the process.
 /// ps reads them there, so a process that writes to them changes what ps shows.
@@ -22,35 +20,24 @@ class CommandLine {
     for (int i = 0; i < argc && argv[i] == begin_ + size_; ++i) size_ += std::strlen(argv[i]) + 1;
   }
 
-  /// Replaces the command line by `text`, cut off if there is too little room.
+  /// Replaces the command line by `text`, cut off if it is longer than room().
   void set(const std::string& text) const {
     if (size_ == 0) return;  // a program may be started without any argument, not even its name
     std::memset(begin_, 0, size_);
-    std::memcpy(begin_, text.data(), std::min(text.size(), size_ - 1));
+    std::memcpy(begin_, text.data(), std::min(text.size(), room()));
   }
+
+  /// So many bytes of a text are kept: all but the last one, which stays zero.
+  std::size_t room() const { return size_ > 0 ? size_ - 1 : 0; }
 
  private:
   char* begin_;
   std::size_t size_ = 0;
 };
 
-struct NamedProcess {
-  pid_t id;
-  std::string name;
-};
-
-/// Starts a child that takes a name and then calls `work`. If `name` is empty, the Nth child of this process is
-/// Process-N.
-template <typename Work>
-NamedProcess start_named(const CommandLine& command_line, std::string name, Work work) {
-  ++processes_started;
-  if (name.empty()) name = fmt::format("Process-{}", processes_started);
-  const pid_t child = cookbook::start_child([&] {
-    own_name = name;                                   // for this program
-    check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for ps, top, pgrep: 15 bytes are kept
-    command_line.set(name);                            // for ps -f, pgrep -f
-    processes_started = 0;                             // a child counts its own children
-    work();
-  });
-  return {child, name};
+/// Gives this process a name.
+inline void take_name(const CommandLine& command_line, const std::string& name) {
+  own_name = name;                                   // for this program
+  check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for top, pgrep, ps -o comm: 15 bytes are kept
+  command_line.set(name);                            // for ps -f, ps -o args, pgrep -f
 }
