@@ -7,6 +7,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_class/process_class.cpp common/cookbook/*.cpp -lfmt -o process_class
 // Run:     process_class [--a N] [--b N]
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
@@ -30,37 +31,42 @@ struct Adder : public Process {
   int run() override {
     sum = a + b;
     *shared_sum = a + b;
-    print("at the end of run()");
+    print("at the end of run()", "child");
     return a + b;  // the exit code of the child
   }
 
-  void print(const char* when) const {
-    const char* const where = getpid() == maker ? "parent" : "child";
+  void print(const char* when, const char* where) const {
     cookbook::println("{:<22}{:<9}{:>4}{:>5}{:>6}{:>13}", when, where, a, b, sum, *shared_sum);
   }
+};
 
-  const pid_t maker = getpid();
+struct Sleeper : public Process {
+  int run() override { return pause(); }
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int first = 200, second = 100;
+  int a = 200, b = 100;
   cookbook::Options options("Write a process as a class with a run method");
-  options.add("a", first, "a number to add", 0, 1000);
-  options.add("b", second, "the other number", 0, 1000);
+  options.add("a", a, "a number to add", 0, 1000);
+  options.add("b", b, "the other number", 0, 1000);
   options.parse(argc, argv);
 
   cookbook::println("when                  object in   a    b   sum   shared sum");
-  Adder one(first, second);
-  one.print("before start()");
+  Adder one(a, b);
+  one.print("before start()", "parent");
   one.start();
   const int exit_code = one.join();
-  one.print("after join()");
-  cookbook::println("join() returns the exit code {}", exit_code);
+  one.print("after join()", "parent");
+  {
+    Sleeper forgotten;
+    forgotten.start();
+  }  // its destructor kills the child, which nobody has joined
 
   cookbook::Checks checks;
-  checks.equal("what the parent has: sum, shared sum", std::vector{one.sum, *one.shared_sum}, {0, first + second});
-  checks.equal("its exit code: the sum modulo 256", exit_code, (first + second) % 256);
+  checks.equal("what the parent has: sum, shared sum, exit code", std::vector{one.sum, *one.shared_sum, exit_code},
+               {0, a + b, (a + b) % 256});
+  checks.equal("children left when their objects are gone", waitpid(-1, nullptr, WNOHANG) == -1 ? 0 : 1, 0);
   return checks.exit_code();
 }
