@@ -10,6 +10,7 @@
 #include <atomic>
 #include <boost/interprocess/sync/interprocess_mutex.hpp>
 #include <mutex>
+#include <thread>
 
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
@@ -22,6 +23,7 @@ int main() {
     for (int i = 0; i < 10'000'000; ++i) {
       const std::scoped_lock lock(mutex);
       const long seen = counter->load();
+      if (i % 1000 == 0) std::this_thread::yield();  // the other process may come in between, now and then
       counter->store(seen + 1);
     }
   };
