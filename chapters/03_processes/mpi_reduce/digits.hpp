@@ -21,13 +21,13 @@ struct Digits {
 
 inline Digits digits_of(int rank) { return {static_cast<std::uint64_t>(number_of(rank)), 10}; }
 
-/// MPI calls this to combine `*length` elements of `left`, from lower ranks if the order counts, with as many of
-/// `right`. The results replace those of `right`.
-inline void append(void* left, void* right, int* length, MPI_Datatype*) {
-  const auto* first = static_cast<const Digits*>(left);
-  auto* second = static_cast<Digits*>(right);
+/// MPI calls this to combine `*length` elements of `lower`, from lower ranks if the order counts, with as many of
+/// `upper`. The results replace those of `upper`.
+inline void append(void* lower, void* upper, int* length, MPI_Datatype*) {
+  const auto* left = static_cast<const Digits*>(lower);
+  auto* right = static_cast<Digits*>(upper);
   for (int i = 0; i < *length; ++i) {
-    second[i] = {first[i].number * second[i].scale + second[i].number, first[i].scale * second[i].scale};
+    right[i] = {left[i].number * right[i].scale + right[i].number, left[i].scale * right[i].scale};
   }
 }
 
