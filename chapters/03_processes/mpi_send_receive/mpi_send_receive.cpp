@@ -9,7 +9,9 @@
 // Run:     mpirun -n 2 mpi_send_receive [--number N] [--text TEXT]
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -20,47 +22,43 @@
 namespace {
 
 constexpr int tag = 1, start_tag = 2;  // numbers that sender and receiver agree on; they tell kinds of messages apart
-constexpr double delay_ms = 20;
+constexpr std::chrono::milliseconds delay(20);
+constexpr int lengths[] = {1, 256, 4096, 1 << 20};
+using SendCall = decltype(MPI_Send);  // that of MPI_Bsend and MPI_Ssend, too
 
 /// Rank 0 sends a number. Both ranks run this function, and the rank decides which part is whose. Returns what this
 /// rank has done.
 std::string one_number(int rank, int number) {
   if (rank == 0) {
     MPI_CHECK(MPI_Send(&number, 1, MPI_INT, 1, tag, MPI_COMM_WORLD));
-    return fmt::format("sent {} to rank 1", number);
+    return fmt::format("rank 0 sent {} to rank 1", number);
   }
   if (rank == 1) {
     int received = 0;
     MPI_CHECK(MPI_Recv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    return fmt::format("received {} from rank 0", received);
+    return fmt::format("rank 1 received {} from rank 0", received);
   }
   return "";
 }
 
 /// Rank 0 sends by `call`, which is MPI_Send, MPI_Bsend or MPI_Ssend, and rank 1 receives late. Returns how many ms
 /// rank 0 was in the call. Rank 1 adds to `unchanged` whether it has got what the data were before the call.
-double ms_in_call(decltype(MPI_Send)* call, int bytes, int rank, long& unchanged) {
-  std::vector<char> data(bytes, rank == 0 ? 'a' : '?'), lent(bytes + MPI_BSEND_OVERHEAD);
+double ms_in_call(SendCall* call, int bytes, int rank, long& unchanged) {
+  std::vector<char> data(bytes, rank == 0 ? 'a' : '?');
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // rank 1 has received the message before this one
-  if (rank == 1) {
+  double ms = 0;
+  if (rank == 0) {
+    const cookbook::Stopwatch watch;
+    MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 1, start_tag, MPI_COMM_WORLD));
+    MPI_CHECK(call(data.data(), bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD));
+    ms = watch.seconds() * 1e3;
+    std::fill(data.begin(), data.end(), 'b');  // the call has returned, so the data may be overwritten
+  } else if (rank == 1) {
     MPI_CHECK(MPI_Recv(nullptr, 0, MPI_CHAR, 0, start_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    for (const cookbook::Stopwatch late; late.seconds() * 1e3 < delay_ms;) {
-      int is_there = 0;  // it looks for the message, but does not take it yet
-      MPI_CHECK(MPI_Iprobe(0, tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE));
-    }
+    std::this_thread::sleep_for(delay);  // rank 1 is busy with something else
     MPI_CHECK(MPI_Recv(data.data(), bytes, MPI_CHAR, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     unchanged += std::count(data.begin(), data.end(), 'a') == bytes;
   }
-  if (rank != 0) return 0;
-  MPI_CHECK(MPI_Buffer_attach(lent.data(), static_cast<int>(lent.size())));  // room for copies; only MPI_Bsend uses it
-  const cookbook::Stopwatch watch;
-  MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 1, start_tag, MPI_COMM_WORLD));  // now the delay begins
-  MPI_CHECK(call(data.data(), bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD));
-  const double ms = watch.seconds() * 1e3;
-  std::fill(data.begin(), data.end(), 'b');  // the call has returned, so the data may be overwritten
-  char* detached = nullptr;
-  int size = 0;
-  MPI_CHECK(MPI_Buffer_detach(&detached, &size));
   return ms;
 }
 
@@ -107,24 +105,29 @@ int main(int argc, char** argv) {
 
   const mpi::Environment world(2);
   const int rank = world.rank();
-  const std::string done = one_number(rank, number);
-  world.print_in_order(done.empty() ? "" : fmt::format("rank {} {}", rank, done));
+  world.print_in_order(one_number(rank, number));
 
-  if (rank == 0)
-    cookbook::println("rank 1 is {} ms late:{:>6}{:>13}{:>13}{:>13}", delay_ms, "1 B", "1 KiB", "4 KiB", "1 MiB");
+  std::vector<char> lent(2 << 20);  // room for the copies that MPI_Bsend makes, more than all lengths together
+  int lent_bytes = static_cast<int>(lent.size());
+  MPI_CHECK(MPI_Buffer_attach(lent.data(), lent_bytes));
   long unchanged = 0, too_early = 0;
-  const auto print_row = [&](const char* name, decltype(MPI_Send)* call) {
+  std::string header = fmt::format("rank 1 is {} ms late:", delay.count());
+  for (const int bytes : lengths) header += fmt::format("{:>{}} B", bytes, bytes == lengths[0] ? 4 : 11);
+  if (rank == 0) cookbook::println("{}", header);
+  const auto print_row = [&](const char* name, SendCall* call) {
     std::string row = fmt::format("in {:<12}", name);
-    for (const int bytes : {1, 1 << 10, 1 << 12, 1 << 20}) {
+    for (const int bytes : lengths) {
       const double ms = ms_in_call(call, bytes, rank, unchanged);
       row += fmt::format("{:10.1f} ms", ms);
-      if (call == MPI_Ssend && rank == 0) too_early += ms < delay_ms;
+      if (call == MPI_Ssend && rank == 0) too_early += ms < static_cast<double>(delay.count());
     }
     if (rank == 0) cookbook::println("{}", row);
   };
   print_row("MPI_Send", MPI_Send);
   print_row("MPI_Bsend", MPI_Bsend);
   print_row("MPI_Ssend", MPI_Ssend);
+  char* detached = nullptr;
+  MPI_CHECK(MPI_Buffer_detach(&detached, &lent_bytes));
 
   const std::vector<std::string> texts = world.gather(text_of_any_length(rank, text)),
                                  order = world.gather(by_tag(rank));
