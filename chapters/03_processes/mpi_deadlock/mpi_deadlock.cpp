@@ -2,8 +2,8 @@
 //
 // Ranks 1 and 5 exchange two texts: each sends one and receives one. Which of the two calls each rank makes first
 // decides whether both get through, or wait for each other for ever. The program tries the orders with a small and a
-// large message. It does so under a time limit, so that it goes on after a deadlock. MPI_Sendrecv, at the end, makes
-// both calls in one and needs no order.
+// large message. It does so under a time limit, so that it goes on after a deadlock. Then it exchanges the texts in
+// three ways that never hang; these functions come first.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_deadlock/mpi_deadlock.cpp common/cookbook/*.cpp -lfmt -o mpi_deadlock
 // Run:     mpirun -n 6 mpi_deadlock [--small N] [--large N] [--limit-ms N]
@@ -20,6 +20,28 @@
 namespace {
 
 constexpr int tag = 1;
+
+void sendrecv(int partner, const std::string& mine, std::string& theirs) {
+  const int size = static_cast<int>(mine.size());
+  MPI_CHECK(MPI_Sendrecv(mine.data(), size, MPI_CHAR, partner, tag,    // what goes where
+                         theirs.data(), size, MPI_CHAR, partner, tag,  // what comes from where
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+void begin_both_then_wait(int partner, const std::string& mine, std::string& theirs) {
+  const int size = static_cast<int>(mine.size());
+  MPI_Request calls[2];
+  MPI_CHECK(MPI_Isend(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
+  MPI_CHECK(MPI_Irecv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
+  MPI_CHECK(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));
+}
+
+void smaller_rank_sends_first(int rank, int partner, const std::string& mine, std::string& theirs) {
+  const int size = static_cast<int>(mine.size());
+  if (rank < partner) MPI_CHECK(MPI_Send(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+  MPI_CHECK(MPI_Recv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (rank > partner) MPI_CHECK(MPI_Send(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD));
+}
 
 /// One side of the exchange: the rank on the other side, what this rank sends, and room for what it gets.
 struct Side {
@@ -41,7 +63,7 @@ bool arrived(const Side& side) { return side.theirs == side_of(side.partner, sta
 
 enum class Call { send, ssend, receive };
 
-/// Begins a call. MPI_Send, MPI_Ssend and MPI_Recv do no more than this and then wait until the call is complete.
+/// Begins a call. MPI_Send, MPI_Ssend and MPI_Recv have the effect of this and a wait until it is complete.
 MPI_Request begin(Call call, Side& side) {
   const int size = static_cast<int>(side.mine.size()), to = side.partner, from = side.partner;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -65,7 +87,7 @@ bool complete_in_time(MPI_Request& call, int limit_ms) {
 }
 
 /// Makes both calls of an exchange. Returns, on all ranks, whether it gets through: not if ranks 1 and 5 both wait in
-/// their first call. Called by all ranks.
+/// their first call. The second call is made all the same, so that everything arrives in the end. Called by all ranks.
 bool exchange(Call first, Side& side, int limit_ms, const mpi::Environment& world) {
   MPI_Request calls[2] = {begin(first, side), MPI_REQUEST_NULL};  // the second one has not begun yet
   const bool stuck = !complete_in_time(calls[0], limit_ms);       // MPI_Send or MPI_Recv would wait here for ever
@@ -74,13 +96,6 @@ bool exchange(Call first, Side& side, int limit_ms, const mpi::Environment& worl
   calls[1] = begin(first == Call::receive ? Call::send : Call::receive, side);  // what the partner is waiting for
   MPI_CHECK(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));                        // waits until both are complete
   return mpi::sum_over_ranks(stuck) < 2;
-}
-
-void exchange_in_one_call(Side& side) {
-  const int size = static_cast<int>(side.mine.size());
-  MPI_CHECK(MPI_Sendrecv(side.mine.data(), size, MPI_CHAR, side.partner, tag,    // what goes where
-                         side.theirs.data(), size, MPI_CHAR, side.partner, tag,  // what comes from where
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 /// The first calls of ranks 1 and 5, and what MPI promises: with any size it completes, or with any size it hangs.
@@ -111,10 +126,12 @@ int main(int argc, char** argv) {
   const mpi::Environment world(6);
   const int rank = world.rank();
   long as_promised = 0, promises = 0, arrived_here = 0, exchanges = 0;
-  const auto print_row = [&](auto rank_1, auto rank_5, auto with_small, auto with_large) {
-    if (rank == 0) cookbook::println("{:<16}{:<16}{:<12}{}", rank_1, rank_5, with_small, with_large);
+  const auto print_row = [&](const auto& calls, auto with_small, auto with_large) {
+    if (rank == 0) cookbook::println("{:<40}{:<12}{}", calls, with_small, with_large);
   };
-  print_row("rank 1 first", "rank 5 first", fmt::format("{} B", small), fmt::format("{} B", large));
+  const auto both = [](auto rank_1, auto rank_5) { return fmt::format("{:<20}{}", rank_1, rank_5); };
+  const std::string small_size = fmt::format("{} B", small), large_size = fmt::format("{} B", large);
+  print_row(both("rank 1 calls first", "rank 5 calls first"), small_size, large_size);
   for (const Order& order : orders) {
     std::vector<std::string_view> outcomes;
     for (const int size : {small, large}) {
@@ -126,15 +143,25 @@ int main(int argc, char** argv) {
       arrived_here += arrived(side);
       ++exchanges;
     }
-    print_row(name(order.rank_1), name(order.rank_5), outcomes[0], outcomes[1]);
+    print_row(both(name(order.rank_1), name(order.rank_5)), outcomes[0], outcomes[1]);
   }
-  for (const int size : {small, large}) {
-    Side side = side_of(rank, size);
-    exchange_in_one_call(side);
-    arrived_here += arrived(side);
-    ++exchanges;
-  }
-  print_row("MPI_Sendrecv", "MPI_Sendrecv", "completes", "completes");  // else the program would not come this far
+
+  const auto print_way_out = [&](std::string_view way, const auto& exchange_texts) {
+    std::vector<std::string_view> outcomes;
+    for (const int size : {small, large}) {
+      Side side = side_of(rank, size);
+      exchange_texts(side);
+      outcomes.push_back(mpi::all_ranks(arrived(side)) ? "arrives" : "is lost");
+      arrived_here += arrived(side);
+      ++exchanges;
+    }
+    print_row(way, outcomes[0], outcomes[1]);
+  };
+  print_way_out("MPI_Sendrecv", [](Side& side) { sendrecv(side.partner, side.mine, side.theirs); });
+  print_way_out("MPI_Isend, MPI_Irecv, MPI_Waitall",
+                [](Side& side) { begin_both_then_wait(side.partner, side.mine, side.theirs); });
+  print_way_out("smaller rank sends first",
+                [&](Side& side) { smaller_rank_sends_first(rank, side.partner, side.mine, side.theirs); });
 
   const long arrived_anywhere = mpi::sum_over_ranks(arrived_here);
   cookbook::Checks checks;
