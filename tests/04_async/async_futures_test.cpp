@@ -52,7 +52,7 @@ TEST(async_futures, whoever_waits_hears_after_the_setter_has_gone_on_and_a_late_
               (std::vector<std::string>{"1 s: all three are set", "1 s: a callback hears: seven",
                                         "1 s: a coroutine hears: seven", "1 s: a coroutine hears: no such file",
                                         "1 s: a coroutine hears: the future was cancelled",
-                                        "2 s: a late callback hears: seven"}))
+                                        "2 s: a late callback is added", "2 s: a late callback hears: seven"}))
         << result.text();
   }
 }
@@ -65,6 +65,29 @@ TEST(async_futures, a_factorial_beyond_64_bits_is_refused) {
 }
 
 namespace asio = boost::asio;
+
+/// How a coroutine ended that was cancelled: by operation_aborted, by another exception, or not at all.
+template <typename Result>
+std::string end_of_cancelled(asio::io_context& loop, asio::awaitable<Result> work) {
+  asio::cancellation_signal stop;
+  std::string end = "it waits still";
+  asio::co_spawn(loop, std::move(work),
+                 asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr error, auto...) {
+                   try {
+                     if (error) std::rethrow_exception(error);
+                     end = "it went on";
+                   } catch (const boost::system::system_error& thrown) {
+                     end = thrown.code() == asio::error::operation_aborted ? "aborted" : thrown.what();
+                   } catch (const std::exception& thrown) {
+                     end = thrown.what();
+                   }
+                 }));
+  loop.poll();
+  stop.emit(asio::cancellation_type::terminal);
+  loop.restart();
+  loop.poll();
+  return end;
+}
 
 TEST(async_futures_future, is_delivered_in_the_order_of_fulfilment_and_else_of_the_beginning) {
   const auto order = [](double first_delay, double second_delay) {
@@ -130,6 +153,33 @@ TEST(async_futures_future, becomes_one_thing_once) {
   EXPECT_THROW(dropped.result(), Cancelled);
 }
 
+TEST(async_futures_future, without_an_exception_set_exception_sets_nothing) {
+  asio::io_context loop(1);
+  Future<int> future(loop);
+  int heard = 0;
+  future.add_done_callback([&](const Future<int>&) { ++heard; });
+  EXPECT_THROW(future.set_exception(nullptr), std::invalid_argument);
+  loop.poll();
+  loop.restart();
+  EXPECT_FALSE(future.done());
+  EXPECT_EQ(heard, 0);
+  future.set_result(7);
+  loop.poll();
+  EXPECT_EQ(heard, 1);
+}
+
+TEST(async_futures_future, a_wait_that_is_cancelled_leaves_the_future_to_the_others) {
+  asio::io_context loop(1);
+  Future<std::string> future(loop);
+  std::future<std::string> got = asio::co_spawn(loop, future.wait(), asio::use_future);
+  EXPECT_EQ(end_of_cancelled(loop, future.wait()), "aborted");
+  future.set_result("seven");
+  loop.restart();
+  loop.poll();
+  ASSERT_EQ(got.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EXPECT_EQ(got.get(), "seven");
+}
+
 TEST(async_futures_future, a_logic_error_that_was_set_is_no_invalid_state) {
   asio::io_context loop(1);
   Future<int> failed(loop);
@@ -168,9 +218,11 @@ TEST(async_futures_future, a_coroutine_may_wait_for_one_whose_object_is_gone) {
   auto mine = std::make_optional<Future<std::string>>(loop);
   Future<std::string> copy = *mine;
   std::future<std::string> got = asio::co_spawn(loop, mine->wait(), asio::use_future);
-  mine.reset();  // before the coroutine has begun
+  mine.reset();        // before the coroutine has begun
+  mine.emplace(loop);  // another future, where the first one was
   copy.set_result("seven");
-  loop.run();
+  loop.poll();
+  ASSERT_EQ(got.wait_for(std::chrono::seconds(0)), std::future_status::ready) << "it waits for the other one";
   EXPECT_EQ(got.get(), "seven");
 }
 
@@ -186,29 +238,6 @@ TEST(async_futures_future, a_coroutine_that_waits_for_one_that_is_done_goes_on_a
   asio::co_spawn(loop, wait(), asio::detached);
   loop.run();
   EXPECT_EQ(order, "seven others ");
-}
-
-/// How a coroutine ended that was cancelled: by operation_aborted, by another exception, or not at all.
-template <typename Result>
-std::string end_of_cancelled(asio::io_context& loop, asio::awaitable<Result> work) {
-  asio::cancellation_signal stop;
-  std::string end = "it waits still";
-  asio::co_spawn(loop, std::move(work),
-                 asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr error, auto...) {
-                   try {
-                     if (error) std::rethrow_exception(error);
-                     end = "it went on";
-                   } catch (const boost::system::system_error& thrown) {
-                     end = thrown.code() == asio::error::operation_aborted ? "aborted" : thrown.what();
-                   } catch (const std::exception& thrown) {
-                     end = thrown.what();
-                   }
-                 }));
-  loop.poll();
-  stop.emit(asio::cancellation_type::terminal);
-  loop.restart();
-  loop.poll();
-  return end;
 }
 
 TEST(async_futures_future, a_wait_that_is_cancelled_says_so) {

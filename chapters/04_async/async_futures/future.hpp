@@ -32,13 +32,15 @@ class Future {
   /// Whether there is a result, an exception or a cancellation.
   bool done() const { return state_->value || state_->error; }
 
-  /// These two throw InvalidState if the future is done already.
+  /// These two throw InvalidState if the future is done already; without an exception the second one has nothing to
+  /// set.
   void set_result(Value value) {
     if (done()) throw InvalidState("the future is done already");
     state_->value = std::move(value);
     schedule_callbacks();
   }
   void set_exception(std::exception_ptr error) {
+    if (!error) throw std::invalid_argument("set_exception: no exception");
     if (done()) throw InvalidState("the future is done already");
     state_->error = std::move(error);
     schedule_callbacks();
