@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <random>
 #include <string>
@@ -15,6 +16,7 @@
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 using test_support::run;
 
 /// What a machine prints, and how many bits it reads, on a clock for which nobody waits.
@@ -37,7 +39,7 @@ Path path_of(const std::function<int()>& next_bit) {
   asio::co_spawn(loop, run(machine), asio::detached);
   time.run();
   path.seconds = time.now();
-  EXPECT_EQ(machine.alive, 0);
+  EXPECT_EQ(Alive::now, 0);
   return path;
 }
 
@@ -116,6 +118,23 @@ TEST(coroutine_state_machine_machine, two_machines_on_one_loop_take_turns) {
   EXPECT_EQ(time.now(), 3);
 }
 
+/// The states that await the next one go by the table, the others by their own code: both are the same machine.
+TEST(coroutine_state_machine_machine, the_table_and_the_states_are_the_same_machine) {
+  asio::io_context loop;
+  LoopTime time(loop, std::chrono::milliseconds(0));
+  int bit = 0;
+  Machine machine{[&] { return bit; }, [](const std::string&) {}, time};
+  asio::awaitable<State> (*const states[])(Machine&) = {start_state, state_1, state_2, state_3};
+  for (const State here : {start, one, two, three}) {
+    for (bit = 0; bit <= 1; ++bit) {
+      std::future<State> next = asio::co_spawn(loop, states[here](machine), asio::use_future);
+      loop.restart();
+      time.run();
+      EXPECT_EQ(next.get(), next_state[here][bit]) << state_names[here] << ", bit " << bit;
+    }
+  }
+}
+
 TEST(coroutine_state_machine_machine, the_bytes_in_use_are_those_of_small_and_of_large_pieces) {
   const std::size_t at_first = bytes_in_use();
   if (at_first == 0) GTEST_SKIP() << "a sanitizer has a malloc() of its own";
@@ -164,8 +183,23 @@ TEST(coroutine_state_machine, states_that_await_the_next_one_pile_up_and_those_t
 #endif
 }
 
+/// A state may await the next one as long as the path comes to its end: the coroutines end one after another, not one
+/// inside the other.
+TEST(coroutine_state_machine, a_long_path_of_states_that_await_the_next_one_comes_to_its_end) {
+  const auto result =
+      run("coroutine_state_machine", {"--second-ms", "0", "--bits", "101", "--laps", "250000"}, {.limit = 60s});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_EQ(result.captures("^ +500003 .* (500004) .*$").size(), 1U) << result.text();
+}
+
+TEST(coroutine_state_machine, a_path_may_begin_with_either_bit) {
+  const auto result = run("coroutine_state_machine", {"--second-ms", "0", "--bits", "0001", "--laps", "0"});
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  EXPECT_TRUE(result.has_line("ok    seconds until both machines were at their end: 4")) << result.text();
+}
+
 TEST(coroutine_state_machine, bits_that_are_no_path_are_refused) {
-  for (const std::string bits : {"", "1", "1010", "0111", "1o1", "102"}) {
+  for (const std::string bits : {"", "1", "0101", "1010", "0111", "1o1", "102"}) {
     const auto result = run("coroutine_state_machine", {"--bits", bits});
     EXPECT_EQ(result.exit_code, 2) << result.text();
     ASSERT_EQ(result.err.size(), 1U) << result.text();
@@ -191,10 +225,11 @@ TEST(coroutine_state_machine_machine, a_path_of_any_length_keeps_one_state_and_n
     };
     Machine machine{next_bit, [](const std::string&) {}, time};
     const long before = peak_memory_kib();
+    Alive::most = 0;
     asio::co_spawn(loop, run(machine), asio::detached);
     time.run();
     EXPECT_EQ(step, transitions);
-    EXPECT_EQ(machine.max_alive, 1);
+    EXPECT_EQ(Alive::most, 1);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     EXPECT_LT(peak_memory_kib() - before, 2048);
 #else
