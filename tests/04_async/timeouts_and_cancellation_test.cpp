@@ -120,6 +120,52 @@ TEST(timeouts_and_cancellation_deadline, comes_after_a_part_that_is_shielded) {
   EXPECT_EQ(steps, (std::vector<std::string>{"taken", "given"}));
 }
 
+/// The first form of a shield that comes to mind: the coroutine itself says that it is not to be cancelled.
+TEST(timeouts_and_cancellation_deadline, is_lost_while_a_coroutine_disables_its_cancellation) {
+  bool waited = false;
+  const auto transfer = []() -> asio::awaitable<void> {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await pause(20ms);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  };
+  const auto shop = [&]() -> asio::awaitable<int> {
+    co_await transfer();
+    co_await pause(20ms);
+    waited = true;
+    co_return 1;
+  };
+  EXPECT_EQ(run_loop(within(1ms, shop())), std::nullopt) << "its result is dropped, too";
+  EXPECT_TRUE(waited) << "the request has come while it was disabled";
+}
+
+TEST(timeouts_and_cancellation_deadline, does_not_reach_what_was_spawned_beside_the_work) {
+  bool spawned_has_ended = false;
+  const auto other = [&]() -> asio::awaitable<void> {
+    co_await pause(20ms);
+    spawned_has_ended = true;
+  };
+  const auto work = [&]() -> asio::awaitable<int> {
+    asio::co_spawn(co_await asio::this_coro::executor, other(), asio::detached);
+    co_await pause(1h);
+    co_return 1;
+  };
+  EXPECT_EQ(run_loop(within(1ms, work())), std::nullopt);
+  EXPECT_TRUE(spawned_has_ended);
+}
+
+TEST(timeouts_and_cancellation_deadline, a_spawned_coroutine_hears_terminal_and_no_milder_request) {
+  for (const auto type : {asio::cancellation_type::total, asio::cancellation_type::partial}) {
+    asio::io_context loop(1);
+    asio::cancellation_signal stop;
+    auto result = asio::co_spawn(loop, fetch("D", 20ms), asio::bind_cancellation_slot(stop.slot(), asio::use_future));
+    loop.poll();
+    stop.emit(type);
+    loop.restart();
+    loop.run();
+    EXPECT_EQ(result.get(), "D");
+  }
+}
+
 TEST(timeouts_and_cancellation_deadline, a_coroutine_that_swallows_the_request_hears_it_again_at_each_co_await) {
   int heard = 0;
   bool waited = false;
@@ -174,17 +220,17 @@ TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothin
   for (const std::string unit_ms : {"1", "5"}) {
     const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", unit_ms});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    answers: [\"ABC\", \"nothing\", \"nothing\", \"nothing\", \"refused\"]"))
+    EXPECT_TRUE(result.has_line("ok    answers: [\"nothing\", \"nothing\", \"nothing\", \"refused\", \"A\", \"ABC\"]"))
         << result.text();
     // What is abandoned keeps a connection and a buffer.
-    EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [0, 2, 0, 0, 0]")) << result.text();
+    EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [2, 0, 0, 0, 0, 0]")) << result.text();
     // A is the longest and the first, and yet C ends first.
     EXPECT_TRUE(
-        result.has_line("abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
+        result.has_line("  abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
                         "back connection A"))
         << result.text();
     EXPECT_TRUE(
-        result.has_line("cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
+        result.has_line("  cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
                         "goes on"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << result.text();
@@ -196,12 +242,26 @@ TEST(timeouts_and_cancellation, the_caller_goes_on_at_the_limit_and_not_before) 
   const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", "2"});
   std::vector<double> ms;
   for (const std::string& time : result.captures(" (\\d+\\.\\d) ms +\\d+$")) ms.push_back(std::stod(time));
-  ASSERT_EQ(ms.size(), 5U) << result.text();
+  ASSERT_EQ(ms.size(), 6U) << result.text();
   EXPECT_EQ(result.captures("limit:? (\\d+) ms"), (std::vector<std::string>{"60", "2000"})) << result.text();
   // By timers, which are never early.
-  EXPECT_GE(ms[0], 6) << "A, the longest of the three, takes three units\n" << result.text();
-  for (const int row : {1, 2, 3}) EXPECT_GE(ms[row], 60) << result.text();
-  EXPECT_GE(ms[4], 4) << "A is refused after two units\n" << result.text();
+  for (const int line : {0, 1, 2}) EXPECT_GE(ms[line], 60) << result.text();
+  EXPECT_GE(ms[3], 4) << "A is refused after two units\n" << result.text();
+  EXPECT_GE(ms[4], 120) << "A computes for twice the limit\n" << result.text();
+  EXPECT_GE(ms[5], 6) << "A, the longest of the three, takes three units\n" << result.text();
+}
+
+TEST(timeouts_and_cancellation, within_hears_a_refusal_before_the_limit_and_the_operator_alone_does_not) {
+  bool heard_at_once = false;  // on a busy machine it may come late
+  for (int i = 0; i < 5 && !heard_at_once; ++i) {
+    const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", "5"});
+    const auto by_operator = result.captures("^A is refused, by \\|\\| +nothing +(\\d+\\.\\d) ms");
+    const auto by_within = result.captures("^A is refused, within +refused +(\\d+\\.\\d) ms");
+    ASSERT_EQ(by_operator.size(), 1U) << result.text();
+    if (by_within.empty()) continue;
+    heard_at_once = std::stod(by_within[0]) < 150;
+  }
+  EXPECT_TRUE(heard_at_once);
 }
 
 TEST(timeouts_and_cancellation, ctrl_c_ends_it_at_once) {

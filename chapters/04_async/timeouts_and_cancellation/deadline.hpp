@@ -34,8 +34,8 @@ asio::awaitable<Outcome<Result>> outcome_of(asio::awaitable<Result> work) {
   co_return outcome;
 }
 
-/// What `work` gives, or nothing if `limit` is over first; then the work has been cancelled, and has ended. Throws what
-/// `work` throws, as soon as it does.
+/// What `work` gives, or nothing if `limit` is over first; then the work has been cancelled, and has ended. (If it has
+/// succeeded in spite of that, its result is dropped.) Throws what `work` throws, as soon as it does.
 template <typename Result>
 asio::awaitable<std::optional<Result>> within(Duration limit, asio::awaitable<Result> work) {
   using namespace asio::experimental::awaitable_operators;

@@ -1,9 +1,9 @@
 // Timeouts and cancellation
 //
-// Three operations run at the same time, under a deadline of 30 ms, and each holds a connection and a buffer. First all
-// of them are in time. Then A is too slow: if it is only abandoned, it goes on and keeps what it holds; if it is
-// cancelled, everything is given back before the caller goes on. Then A is refused after 2 ms: with `||` alone the
-// caller still waits for the whole limit, and learns nothing. The deadline, within(), is in deadline.hpp.
+// Three operations run at the same time, and each holds a connection and a buffer. One of them is too slow for a limit
+// of 30 ms. If it is only abandoned, it goes on and keeps what it holds; if it is cancelled, everything is given back
+// before the caller goes on. Then the same limit meets an operation that is refused, and one that computes. The
+// deadline, within(), is in deadline.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/timeouts_and_cancellation/timeouts_and_cancellation.cpp common/cookbook/*.cpp -lfmt -pthread -o timeouts_and_cancellation
 // Run:     timeouts_and_cancellation [--unit-ms N]
@@ -55,6 +55,13 @@ Work fetch(std::string name, Duration duration, bool refused = false) {
   co_return co_await read_answer(name, duration, refused);
 }
 
+/// Computes all the time: it awaits nothing, so there is nothing to cancel.
+Work compute(std::string name, Duration duration) {
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (std::chrono::steady_clock::now() < end) continue;
+  co_return name;
+}
+
 /// All three at the same time; all must succeed.
 Work fetch_all(Duration a, Duration b, Duration c) {
   const auto [first, second, third] = co_await (fetch("A", a) && fetch("B", b) && fetch("C", c));
@@ -83,7 +90,7 @@ void rethrow(std::exception_ptr error) {
   if (error) std::rethrow_exception(error);
 }
 
-struct Row {
+struct Line {
   std::string got;
   int still_held = -1;
 };
@@ -99,24 +106,24 @@ std::string course_of_events() {
 }
 
 /// Awaits `work` on a loop of its own. Prints what its caller gets, when, and how many things are held at that time.
-Row row(const std::string& name, asio::awaitable<Answer> work) {
+Line report(const std::string& name, asio::awaitable<Answer> work) {
   journal.clear();
   asio::io_context loop(1);  // 1: only one thread runs it
-  Row row;
+  Line line;
   const cookbook::Stopwatch watch;
   const auto caller = [&]() -> asio::awaitable<void> {
     try {
-      row.got = (co_await std::move(work)).value_or("nothing");
+      line.got = (co_await std::move(work)).value_or("nothing");
     } catch (const std::runtime_error& error) {
-      row.got = error.what();
+      line.got = error.what();
     }
-    row.still_held = held;
+    line.still_held = held;
     journal.push_back("the caller goes on");
-    cookbook::println("{:<29}{:>8}{:10.1f} ms{:12}", name, row.got, watch.seconds() * 1e3, held);
+    cookbook::println("{:<26}{:>12}{:10.1f} ms{:13}", name, line.got, watch.seconds() * 1e3, held);
   };
   asio::co_spawn(loop, caller(), rethrow);
   loop.run();  // also to the end of what was abandoned
-  return row;
+  return line;
 }
 
 /// Cancels an operation from outside, when it waits. Returns whether it ended by operation_aborted.
@@ -145,32 +152,31 @@ int main(int argc, char** argv) {
   const std::chrono::milliseconds unit(unit_ms);
   const Duration limit = 30 * unit, too_slow = 60 * unit;
 
-  cookbook::println("{:<29}{:>8}{:>13}{:>12}", fmt::format("limit: {} ms", 30 * unit_ms), "gets", "goes on at",
+  cookbook::println("{:<26}{:>12}{:>13}{:>13}", fmt::format("limit: {} ms", 30 * unit_ms), "caller gets", "goes on at",
                     "still held");
-  std::vector<Row> rows;
-  // With a limit that a busy machine keeps, too.
-  rows.push_back(row(fmt::format("all in time, limit {} ms", 1'000 * unit_ms),
-                     within(1'000 * unit, fetch_all(3 * unit, 2 * unit, unit))));
-  rows.push_back(row("A is too slow, abandoned", abandon_after(limit, fetch_all(too_slow, 2 * unit, unit))));
+  std::vector<Line> lines;
+  lines.push_back(report("A is too slow, abandoned", abandon_after(limit, fetch_all(too_slow, 2 * unit, unit))));
   const std::string abandoned = course_of_events();
-  rows.push_back(row("A is too slow, cancelled", within(limit, fetch_all(too_slow, 2 * unit, unit))));
+  lines.push_back(report("A is too slow, cancelled", within(limit, fetch_all(too_slow, 2 * unit, unit))));
   const std::string cancelled = course_of_events();
-  rows.push_back(
-      row(fmt::format("A is refused at {} ms, by ||", 2 * unit_ms), first_success(limit, fetch("A", 2 * unit, true))));
-  rows.push_back(
-      row(fmt::format("A is refused at {} ms, within", 2 * unit_ms), within(limit, fetch("A", 2 * unit, true))));
-  cookbook::println("abandoned: {}", abandoned);
-  cookbook::println("cancelled: {}", cancelled);
+  cookbook::println("  abandoned: {}", abandoned);
+  cookbook::println("  cancelled: {}", cancelled);
+  lines.push_back(report("A is refused, by ||", first_success(limit, fetch("A", 2 * unit, true))));
+  lines.push_back(report("A is refused, within", within(limit, fetch("A", 2 * unit, true))));
+  lines.push_back(report("A computes, within", within(limit, compute("A", too_slow))));
+  // With a limit that a busy machine keeps, too.
+  lines.push_back(report(fmt::format("all in time, limit {} ms", 1'000 * unit_ms),
+                         within(1'000 * unit, fetch_all(3 * unit, 2 * unit, unit))));
 
   std::vector<std::string> got;
   std::vector<int> still_held;
-  for (const Row& row : rows) {
-    got.push_back(row.got);
-    still_held.push_back(row.still_held);
+  for (const Line& line : lines) {
+    got.push_back(line.got);
+    still_held.push_back(line.still_held);
   }
   cookbook::Checks checks;
-  checks.equal("answers", got, {"ABC", "nothing", "nothing", "nothing", "refused"});
-  checks.equal("things held when the caller went on", still_held, {0, 2, 0, 0, 0});
+  checks.equal("answers", got, {"nothing", "nothing", "nothing", "refused", "A", "ABC"});
+  checks.equal("things held when the caller went on", still_held, {2, 0, 0, 0, 0, 0});
   checks.that("D was cancelled by hand", cancelled_by_hand(100'000 * unit));
   checks.equal("things held at the end", held, 0);
   return checks.exit_code();
