@@ -17,8 +17,8 @@ class ThreadPool {
  public:
   using Task = std::function<void()>;
 
-  /// Starts the workers. Throws std::invalid_argument if there is none: no task would ever run. It begins by the other
-  /// constructor, so that the destructor runs even if this one throws: then it ends the workers that were started.
+  /// Starts the workers. Throws std::invalid_argument if there is none: no task would ever run. If one cannot be
+  /// started, the destructor ends the others: it runs even then, because the other constructor has succeeded.
   explicit ThreadPool(int workers) : ThreadPool() {
     if (workers < 1) throw std::invalid_argument("ThreadPool: at least one worker is needed");
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
