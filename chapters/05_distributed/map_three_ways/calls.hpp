@@ -15,21 +15,21 @@ class Calls {
  public:
   static constexpr long few = 20;
 
-  /// Called by the thread that computes `result`.
-  void note(long result) {
+  /// Called by the thread that computes the result of `item`.
+  void note(long item) {
     const std::scoped_lock lock(mutex_);
-    if (++number_ <= few) callers_[result] = std::this_thread::get_id();
+    if (++number_ <= few) callers_[item] = std::this_thread::get_id();
     threads_.insert(std::this_thread::get_id());
   }
   void reset() { number_ = 0, threads_.clear(), callers_.clear(); }
   long number() const { return number_; }
   std::size_t threads() const { return threads_.size(); }
 
-  /// A letter per result, from the smallest to the largest: which thread has computed it. Nothing if there were many.
+  /// A letter per element, from the smallest to the largest: the thread of its last call. Nothing after many calls.
   std::string letters() const {
     std::string text;
     std::vector<std::thread::id> seen;
-    for (const auto& [result, caller] : callers_) {
+    for (const auto& [item, caller] : callers_) {
       const auto found = std::find(seen.begin(), seen.end(), caller);
       text += static_cast<char>('A' + (found - seen.begin()));
       if (found == seen.end()) seen.push_back(caller);
@@ -41,5 +41,5 @@ class Calls {
   std::mutex mutex_;
   long number_ = 0;
   std::set<std::thread::id> threads_;
-  std::map<long, std::thread::id> callers_;  // of each result
+  std::map<long, std::thread::id> callers_;  // of each element
 };
