@@ -64,6 +64,20 @@ std::string in_short(const json::value& answer) {
   return names.empty() ? "no task" : fmt::format("{}", fmt::join(names, " "));
 }
 
+const std::vector<std::string> both = {"pool@here", "alone@here"};
+
+/// A row: what each of the two workers has answered and when, or `if_none`.
+void print_row(const std::string& question, const celery::Inspector::Answers& answers, const std::string& if_none) {
+  std::string line = fmt::format("{:<15}", question);
+  for (const std::string& worker : both) {
+    const auto found = answers.find(worker);
+    line += fmt::format("{:<29}", found == answers.end()
+                                      ? if_none
+                                      : fmt::format("{:6.1f} ms  {}", found->second.ms, in_short(found->second.value)));
+  }
+  cookbook::println("{}", line.substr(0, 1 + line.find_last_not_of(' ')));
+}
+
 /// Runs `celery inspect QUESTION`. Ends the program with exit code 77 if Celery is not installed.
 void let_celery_ask(const std::string& url, const std::string& question) {
   if (std::system("/usr/bin/python3 -c 'import celery' 2>/dev/null") != 0) {
@@ -96,28 +110,17 @@ int main(int argc, char** argv) {
   listener.wait_for("worker-online", "alone@here");
   listener.wait_for("worker-online", "pool@here");
 
-  using Answers = celery::Inspector::Answers;
-  const std::vector<std::string> pools = {"pool@here"}, both = {"pool@here", "alone@here"};
+  const std::vector<std::string> pools = {"pool@here"};
   cookbook::println("{:<15}{:<29}{}", "", "pool@here: tasks in a child", "alone@here: tasks in itself");
-  const auto show = [&](const std::string& question, const Answers& answers, const std::string& if_none) {
-    std::string line = fmt::format("{:<15}", question);
-    for (const std::string& worker : both) {
-      const auto found = answers.find(worker);
-      line += fmt::format("{:<29}", found == answers.end() ? if_none
-                                                           : fmt::format("{:6.1f} ms  {}", found->second.ms,
-                                                                         in_short(found->second.value)));
-    }
-    cookbook::println("{}", line.substr(0, 1 + line.find_last_not_of(' ')));
-  };
 
   amqp::Connection at_broker(broker.url());
-  const auto show_consumers = [&] {
+  const auto print_consumers = [&] {
     cookbook::println("{:<15}{:<29}{}", "consumers", at_broker.consumers("celery"), at_broker.consumers("alone"));
   };
 
   celery::Inspector inspector(broker.url(), std::chrono::milliseconds(timeout_ms));
   const std::string none = fmt::format("no answer in {} ms", timeout_ms);
-  show("ping, idle", inspector.ask("ping"), none);
+  print_row("ping, idle", inspector.ask("ping"), none);
 
   inspector.ask("enable_events", pools);
   const int nap_s = celery ? 10 : 2;
@@ -126,10 +129,10 @@ int main(int argc, char** argv) {
   for (const auto& task : {of_pool, of_alone}) listener.wait_for("task-started", task.id());
   cookbook::println("each worker gets a task that sleeps for {} s", nap_s);
   if (celery) let_celery_ask(broker.url(), "ping");
-  show("ping, busy", inspector.ask("ping"), none);
-  show_consumers();
-  show("active, busy", inspector.ask("active", both), none);
-  if (!inspector.late.empty()) show("ping, too late", inspector.late, "");
+  print_row("ping, busy", inspector.ask("ping"), none);
+  print_consumers();
+  print_row("active", inspector.ask("active", both), none);
+  if (!inspector.late.empty()) print_row("ping, too late", inspector.late, "");
 
   const auto state_of = [](celery::Client::Handle task) {
     task.get();
@@ -140,8 +143,8 @@ int main(int argc, char** argv) {
   kill(alone, SIGKILL);
   const int killed = cookbook::exit_code_of(alone);
   cookbook::println("alone@here is killed");
-  show("ping", inspector.ask("ping"), none);
-  show_consumers();
+  print_row("ping", inspector.ask("ping"), none);
+  print_consumers();
   inspector.ask("shutdown", pools);
 
   cookbook::Checks checks;
