@@ -1,17 +1,17 @@
-// Three slow launches and a profiler
+// Slow launches and a profiler
 //
-// Four launches square the same numbers. Three take 2.5 to 12 times as long as the first, each for its own reason.
-// Beside the times the program prints what can be known without a profiler: how many threads a multiprocessor holds at
-// once, which the runtime says; how many of the bytes that a warp loads are used, which follows from the addresses; and
-// how long the arithmetic takes alone. Each slow launch differs from the first in one of them. A profiler measures the
+// Seven launches square the same numbers, and take up to 12 times as long as the first. Beside the times the program
+// prints what can be known without a profiler: how many threads a multiprocessor holds at once, which the runtime says;
+// how much memory these threads touch, and how many of the bytes that a load fetches it uses, which is arithmetic; and
+// how long the squares take alone. Each slow launch differs from the first in one of them. A profiler measures the
 // reasons; it can select launches by the ranges (NVTX) that the program names.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_profiling/cuda_profiling.cu common/cookbook/*.cpp -lfmt -o cuda_profiling
 // Run:     cuda_profiling [--count N]
 
+#include <algorithm>
 #include <cmath>
 #include <nvtx3/nvtx3.hpp>
-#include <set>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -21,8 +21,7 @@
 
 namespace {
 
-constexpr int threads = 256;    // of a block
-constexpr int neighbours = 32;  // that a thread of square_neighbours squares
+constexpr int threads = 256;  // of a block
 
 __global__ void square(const float* in, float* out, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -30,9 +29,27 @@ __global__ void square(const float* in, float* out, std::size_t count) {
 }
 
 /// Each thread squares so many neighbouring numbers.
+template <int neighbours>
 __global__ void square_neighbours(const float* in, float* out, std::size_t count) {
   const std::size_t first = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * neighbours;
   for (std::size_t i = first; i < first + neighbours && i < count; ++i) out[i] = in[i] * in[i];
+}
+
+/// The same, with the promise that no number is reached through both pointers.
+template <int neighbours>
+__global__ void square_restrict(const float* __restrict__ in, float* __restrict__ out, std::size_t count) {
+  const std::size_t first = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) * neighbours;
+  for (std::size_t i = first; i < first + neighbours && i < count; ++i) out[i] = in[i] * in[i];
+}
+
+/// Each thread loads four numbers before it squares the first. Neighbouring threads load neighbouring numbers.
+__global__ void square_four(const float* in, float* out, std::size_t count) {
+  const std::size_t first = std::size_t{4} * blockIdx.x * blockDim.x + threadIdx.x;
+  float mine[4];
+  for (int k = 0; k < 4; ++k) mine[k] = first + k * blockDim.x < count ? in[first + k * blockDim.x] : 0;
+  for (int k = 0; k < 4; ++k) {
+    if (first + k * blockDim.x < count) out[first + k * blockDim.x] = mine[k] * mine[k];
+  }
 }
 
 /// pow() of a float and an int is one of two doubles, in C++ and here.
@@ -41,31 +58,32 @@ __global__ void square_by_pow(const float* in, float* out, std::size_t count) {
   if (i < count) out[i] = static_cast<float>(pow(in[i], 2));
 }
 
-/// A number that costs one instruction: the bits of i behind those that stand for 1.
-__device__ float between_1_and_2(int i) { return __int_as_float(0x3F800000 | (i & 0x7FFFFF)); }
+struct Launch {
+  const char* name;
+  void (*kernel)(const float*, float*, std::size_t) = square;
+  int per_thread = 1;            // numbers that a thread squares
+  int apart = 1;                 // how far apart neighbouring threads load at the same time, in numbers
+  std::size_t shared_bytes = 0;  // of a block
+  bool by_pow = false;
+};
 
-/// The arithmetic of a launch alone: nothing is loaded, and nothing is stored, since no result is 1e30. No more threads
-/// than the device holds share the work, so that starting blocks takes hardly any of the time.
-__global__ void product_alone(float* out, int count) {
+/// The same arithmetic alone: nothing is loaded, and nothing is stored, since no result is 1e30. The device's threads
+/// share the work in a loop, and a number is made from its index: the bits of i behind those that stand for 1.
+template <bool by_pow>
+__global__ void squares_alone(float* out, int count) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    const float number = between_1_and_2(i);
-    if (number * number == 1e30F) out[i] = number;
+    const float number = __int_as_float(0x3F800000 | (i & 0x7FFFFF));
+    const float result = by_pow ? static_cast<float>(pow(number, 2)) : number * number;
+    if (result == 1e30F) out[i] = number;
   }
 }
 
-__global__ void pow_alone(float* out, int count) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    const float number = between_1_and_2(i);
-    if (static_cast<float>(pow(number, 2)) == 1e30F) out[i] = number;
-  }
-}
-
-/// Memory comes in pieces of 32 bytes. How many bytes are used of each piece that a warp of 32 threads loads, if the
-/// numbers of neighbouring threads lie so many numbers apart?
-int bytes_used(std::size_t apart) {
-  std::set<std::size_t> pieces;
-  for (std::size_t thread = 0; thread < 32; ++thread) pieces.insert(thread * apart * sizeof(float) / 32);
-  return static_cast<int>(32 * sizeof(float) / pieces.size());
+double time_alone(void (*kernel)(float*, int), gpu::DeviceArray<float>& out) {
+  const int blocks = gpu::resident_blocks(kernel, threads);
+  return fastest_alone([&] {
+    kernel<<<blocks, threads>>>(out.data(), static_cast<int>(out.size()));
+    CUDA_CHECK(cudaGetLastError());
+  });
 }
 
 }  // namespace
@@ -84,21 +102,15 @@ int main(int argc, char** argv) {
   gpu::DeviceArray<float> in(count), out(count);
   gpu::fill_random(in, 1);
   const std::vector<float> numbers = in.to_host();
+  const double product = time_alone(squares_alone<false>, out), power = time_alone(squares_alone<true>, out);
 
-  const auto time_alone = [&](auto arithmetic) {
-    return fastest_alone(
-        [&] {
-          arithmetic<<<gpu::resident_blocks(arithmetic, threads), threads>>>(out.data(), static_cast<int>(count));
-          CUDA_CHECK(cudaGetLastError());
-        },
-        3);
-  };
-  const double product = time_alone(product_alone), power = time_alone(pow_alone);
-
-  const auto run = [&](const char* name, auto kernel, std::size_t apart, std::size_t shared_bytes, double alone) {
-    const nvtx3::scoped_range range{name};  // what is launched until the end of this function belongs to it
+  const auto run = [&](const Launch& launch) {
+    const nvtx3::scoped_range range{launch.name};  // what is launched until the end of this function belongs to it
+    const std::size_t per_block = std::size_t{threads} * launch.per_thread;
+    const auto blocks = static_cast<unsigned>((count + per_block - 1) / per_block);
+    const auto kernel = launch.kernel;
+    const std::size_t shared_bytes = launch.shared_bytes;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-    const auto blocks = static_cast<unsigned>((count + threads * apart - 1) / (threads * apart));
     out.poison();
     const double seconds = fastest_alone([&] {
       kernel<<<blocks, threads, shared_bytes>>>(in.data(), out.data(), count);
@@ -107,20 +119,29 @@ int main(int argc, char** argv) {
     if (first == 0) first = seconds;
     int held = 0;  // blocks
     CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, kernel, threads, shared_bytes));
-    cookbook::println("{:<26}{:7.0f} us{:8.1f} x{:9} of {}{:8} of 32{:17.0f} us", name, seconds * 1e6, seconds / first,
-                      held * threads, device.maxThreadsPerMultiProcessor, bytes_used(apart), alone * 1e6);
+    const std::size_t touched = held * per_block * 2 * sizeof(float);
+    const int used = std::max(32 / launch.apart, 4);  // memory comes in pieces of 32 bytes, a number has 4
+    cookbook::println("{:<26}{:6.0f} us{:6.1f} x{:6} of {}{:6} KiB{:8} of 32{:14.0f} us", launch.name, seconds * 1e6,
+                      seconds / first, held * threads, device.maxThreadsPerMultiProcessor, touched / 1024, used,
+                      (launch.by_pow ? power : product) * 1e6);
     const std::vector<float> squares = out.to_host();
     for (std::size_t i = 0; i < count; ++i) {
       const float square_of_i = numbers[i] * numbers[i];
       wrong += !(std::abs(squares[i] - square_of_i) <= 1e-6F * square_of_i);  // pow() may differ in the last digit
     }
   };
-  cookbook::println("{:<26}{:>10}{:>10}{:>17}{:>14}{:>20}", "", "time", "slower", "threads held", "bytes used",
-                    "arithmetic alone");
-  run("one number per thread", square, 1, 0, product);
-  run("32 neighbours per thread", square_neighbours, neighbours, 0, product);
-  run("too much shared memory", square, 1, device.sharedMemPerBlockOptin / 2, product);
-  run("pow in double precision", square_by_pow, 1, 0, power);
+  cookbook::println("{:<26}{:>9}{:>8}{:>14}{:>10}{:>14}{:>17}", "", "time", "slower", "threads held", "touched",
+                    "bytes used", "squares alone");
+  run({.name = "one number per thread"});
+  run({.name = "8 neighbours per thread", .kernel = square_neighbours<8>, .per_thread = 8, .apart = 8});
+  run({.name = "32 neighbours per thread", .kernel = square_neighbours<32>, .per_thread = 32, .apart = 32});
+  run({.name = "32, with __restrict__", .kernel = square_restrict<32>, .per_thread = 32, .apart = 32});
+  run({.name = "too much shared memory", .shared_bytes = device.sharedMemPerBlockOptin / 2});  // not used
+  run({.name = "the same, 4 per thread",
+       .kernel = square_four,
+       .per_thread = 4,
+       .shared_bytes = device.sharedMemPerBlockOptin / 2});
+  run({.name = "pow in double precision", .kernel = square_by_pow, .by_pow = true});
 
   cookbook::Checks checks;
   checks.equal("wrong squares", wrong, 0);
