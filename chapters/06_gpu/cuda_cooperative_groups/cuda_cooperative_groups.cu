@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -28,9 +27,8 @@ namespace cg = cooperative_groups;
 
 constexpr int threads = 1024, per_thread = 16, steps = 24;  // threads per block, numbers per thread
 
-/// What the median is at least after a step, which has found so many of all numbers below at_least + width. If these
-/// are no more than half, the median is not among them. (Of an even number of numbers, the median is here the first of
-/// the upper half.)
+/// What the median is at least, if so many of all numbers are below at_least + width: if these are no more than half,
+/// the median is not among them. (Of an even number of numbers, the median is here the first of the upper half.)
 __host__ __device__ float after_step(float at_least, float width, unsigned below, unsigned count) {
   return below <= count / 2 ? at_least + width : at_least;
 }
@@ -58,19 +56,34 @@ __device__ void count_below(const float (&mine)[per_thread], float limit, unsign
   if (tile.thread_rank() == 0) atomicAdd(total, below);
 }
 
-/// All steps in one launch. The threads keep their numbers while they wait, or (for comparison) load them again.
-template <bool keep>
+/// All steps in one launch. The threads keep their numbers while they wait.
 __global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
-    all_steps(const float* numbers, unsigned* below) {
+    all_steps(const float* numbers, unsigned* below, float* median) {
   const cg::grid_group grid = cg::this_grid();
   const unsigned count = per_thread * grid.num_threads();
   float mine[per_thread], at_least = 0, width = 0.5F;
+  load(numbers, mine);  // into registers, where they stay
   for (int step = 0; step < steps; ++step, width /= 2) {
-    if (step == 0 || !keep) load(numbers, mine);
     count_below(mine, at_least + width, &below[step]);
     grid.sync();  // waits for all threads of all blocks
     at_least = after_step(at_least, width, below[step], count);
   }
+  if (blockIdx.x + threadIdx.x == 0) *median = at_least;
+}
+
+/// For comparison: the same, but each step loads the numbers again.
+__global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
+    all_steps_loading(const float* numbers, unsigned* below, float* median) {
+  const cg::grid_group grid = cg::this_grid();
+  const unsigned count = per_thread * grid.num_threads();
+  float mine[per_thread], at_least = 0, width = 0.5F;
+  for (int step = 0; step < steps; ++step, width /= 2) {
+    load(numbers, mine);
+    count_below(mine, at_least + width, &below[step]);
+    grid.sync();
+    at_least = after_step(at_least, width, below[step], count);
+  }
+  if (blockIdx.x + threadIdx.x == 0) *median = at_least;
 }
 
 /// A launch for each step: it finishes the step before, and counts for its own.
@@ -90,11 +103,18 @@ __global__ void only_barriers(int count) {
 __global__ void nothing() {}
 
 /// <<<blocks, threads, 0, stream>>> for a kernel whose blocks wait for one another. Refused unless all run at once.
-template <typename... Arguments>
-cudaError_t launch_cooperatively(void (*kernel)(Arguments...), unsigned blocks, cudaStream_t stream,
-                                 std::type_identity_t<Arguments>... arguments) {
-  void* addresses[] = {&arguments...};
-  return cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(threads), addresses, 0, stream);
+template <typename Kernel, typename... Arguments>
+cudaError_t launch_cooperatively(Kernel* kernel, unsigned blocks, cudaStream_t stream, Arguments... arguments) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 /// Seconds per step, the shortest of three times. `work(stream)` queues all steps; it is repeated 20 times.
@@ -113,18 +133,8 @@ double in_graph(Work work) {
   return std::min({row.run(), row.run(), row.run()}) / steps;
 }
 
-/// The median, from what the steps have counted.
-float median_of(const std::vector<unsigned>& below, unsigned count) {
-  float at_least = 0, width = 0.5F;
-  for (const unsigned number : below) {
-    at_least = after_step(at_least, width, number, count);
-    width /= 2;
-  }
-  return at_least;
-}
-
-void print(const char* barrier, double waiting, double step, const char* loaded) {
-  cookbook::println("{:<36}{:14.2f} us{:13.2f} us{:>18}", barrier, waiting * 1e6, step * 1e6, loaded);
+void print(const char* barrier, double waiting, double step) {
+  cookbook::println("{:<46}{:14.2f} us{:13.2f} us", barrier, waiting * 1e6, step * 1e6);
 }
 
 }  // namespace
@@ -136,7 +146,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   const int at_once =
-      std::min(gpu::resident_blocks(all_steps<true>, threads), gpu::resident_blocks(all_steps<false>, threads));
+      std::min(gpu::resident_blocks(all_steps, threads), gpu::resident_blocks(all_steps_loading, threads));
   blocks = blocks == 0 ? at_once : std::min(blocks, at_once);
 
   const unsigned count = blocks * threads * per_thread;
@@ -144,7 +154,7 @@ int main(int argc, char** argv) {
   for (float& number : numbers) number = (number + 1) / 2;  // 24 bits behind the point: a step finds one of them
   const gpu::DeviceArray<float> on_device(numbers);
   gpu::DeviceArray<unsigned> below(steps);
-  gpu::DeviceArray<float> at_least(steps);
+  gpu::DeviceArray<float> at_least(steps), found(1);
   const auto set_to_zero = [&](cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(below.data(), 0, steps * sizeof(unsigned), stream));
   };
@@ -158,11 +168,11 @@ int main(int argc, char** argv) {
   };
   const auto barriers_loading = [&](cudaStream_t stream) {
     set_to_zero(stream);
-    CUDA_CHECK(launch_cooperatively(all_steps<false>, blocks, stream, on_device.data(), below.data()));
+    CUDA_CHECK(launch_cooperatively(all_steps_loading, blocks, stream, on_device.data(), below.data(), found.data()));
   };
   const auto barriers_keeping = [&](cudaStream_t stream) {
     set_to_zero(stream);
-    CUDA_CHECK(launch_cooperatively(all_steps<true>, blocks, stream, on_device.data(), below.data()));
+    CUDA_CHECK(launch_cooperatively(all_steps, blocks, stream, on_device.data(), below.data(), found.data()));
   };
   const auto empty_launches = [&](cudaStream_t stream) {
     for (int step = 0; step < steps; ++step) {
@@ -177,27 +187,27 @@ int main(int argc, char** argv) {
   const auto median = numbers.begin() + count / 2;
   std::nth_element(numbers.begin(), median, numbers.end());
   int wrong = 0;
-  const auto check = [&](auto work) {
+  below.poison();
+  at_least.poison();
+  launches(nullptr);  // no launch follows the last one, so the host draws the last conclusion
+  wrong += after_step(at_least.to_host().back(), 0x1p-24F, below.to_host().back(), count) != *median;
+  for (const bool keep : {false, true}) {
     below.poison();
-    at_least.poison();
-    work(nullptr);
-    wrong += median_of(below.to_host(), count) != *median;
-  };
-  check(launches);
-  check(barriers_loading);
-  check(barriers_keeping);
+    found.poison();
+    keep ? barriers_keeping(nullptr) : barriers_loading(nullptr);
+    wrong += found.to_host()[0] != *median;
+  }
 
   cookbook::println("the median of {} numbers in {} steps", count, steps);
-  cookbook::println("{:<36}{:>17}{:>16}{:>18}", "all blocks wait for one another by", "the wait alone", "a whole step",
-                    "numbers loaded");
-  print("a launch per step, from the host", by_host(empty_launches), by_host(launches), "in each step");
-  print("a launch per step, in a graph", in_graph(empty_launches), in_graph(launches), "in each step");
+  cookbook::println("{:<46}{:>17}{:>16}", "all blocks wait for one another by", "the wait alone", "a whole step");
+  print("a launch per step, from the host", by_host(empty_launches), by_host(launches));
+  print("a launch per step, in a graph", in_graph(empty_launches), in_graph(launches));
   const double barrier = in_graph(empty_barriers);
-  print("a barrier in the kernel", barrier, in_graph(barriers_loading), "in each step");
-  print("a barrier in the kernel", barrier, in_graph(barriers_keeping), "once");
+  print("a barrier in the kernel, numbers loaded again", barrier, in_graph(barriers_loading));
+  print("a barrier in the kernel, numbers kept", barrier, in_graph(barriers_keeping));
 
   const cudaError_t too_large =
-      launch_cooperatively(all_steps<true>, at_once + 1, nullptr, on_device.data(), below.data());
+      launch_cooperatively(all_steps, at_once + 1, nullptr, on_device.data(), below.data(), found.data());
   cudaGetLastError();  // forgets that error
 
   cookbook::Checks checks;
