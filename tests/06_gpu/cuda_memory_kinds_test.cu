@@ -85,6 +85,14 @@ TEST(cuda_memory_kinds_timing, copies_and_moved_pages_stay_on_the_device_and_map
   EXPECT_GT(mapped.again, 5 * pinned.again) << result.text();
 }
 
+TEST(cuda_memory_kinds_timing, the_next_kernel_loads_mapped_memory_again_even_if_it_would_fit_into_a_cache) {
+  const auto result = run("cuda_memory_kinds", {"--count", "1000000"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const double mapped = times(result, kinds[2]).again;
+  ASSERT_GT(mapped, 0) << result.text();
+  EXPECT_GT(mapped, 3 * times(result, kinds[1]).again) << result.text();
+}
+
 TEST(cuda_memory_kinds_timing, a_few_numbers_come_soonest_from_mapped_memory) {
   const auto result = run("cuda_memory_kinds");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
@@ -106,6 +114,9 @@ TEST(cuda_memory_kinds_timing, a_load_takes_longer_the_farther_away_the_memory_i
   EXPECT_LT(near, farther / 4) << result.text();  // L1, and not L2
   EXPECT_LT(farther, far) << result.text();
   EXPECT_LT(far, host) << result.text();
+  const double host_near = median("pinned memory of the host, 16 KiB");
+  ASSERT_GT(host_near, 0) << result.text();
+  EXPECT_LT(host_near, farther) << result.text();  // within a kernel, L1 keeps what came over the bus
   for (const std::string memory : {"shared memory", "constant memory"}) {
     EXPECT_GT(median(memory), 0) << result.text();
     EXPECT_LT(median(memory), farther) << result.text();

@@ -133,6 +133,8 @@ inline std::vector<Ring> make_rings(int steps, std::size_t largest_mib) {
           on_device("global memory, 16 KiB", lines_per_mib / 64),
           on_device("global memory, 2 MiB", 2 * lines_per_mib),
           on_device(fmt::format("global memory, {} MiB", largest_mib), largest_mib * lines_per_mib),
+          ring_of_lines("pinned memory of the host, 16 KiB", std::make_shared<PinnedArray<Line>>(lines_per_mib / 64),
+                        steps),
           ring_of_lines("pinned memory of the host, 16 MiB", std::make_shared<PinnedArray<Line>>(16 * lines_per_mib),
                         steps)};
 }
