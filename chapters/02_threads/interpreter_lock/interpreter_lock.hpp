@@ -16,8 +16,9 @@ class InterpreterLock {
   void lock() {
     std::unique_lock guard(mutex_);
     const long ticket = next_ticket_++;
+    if (ticket == serving_ + 1) waiting_since_ = Clock::now();  // this is the first one that waits
     changed_.wait(guard, [&] { return serving_ == ticket; });
-    locked_at_ = Clock::now();
+    waiting_since_ = Clock::now();  // those behind it wait for this holder from now on
   }
 
   void unlock() {
@@ -26,10 +27,10 @@ class InterpreterLock {
     changed_.notify_all();  // wakes all that wait, because only one of them has this ticket
   }
 
-  /// To be called often while computing: if this thread has held the lock for 5 ms and another one waits for it, the
-  /// other one gets it, and this one waits for its next turn. (Tests give a time of their own as `now`.)
+  /// To be called often while computing: if another thread has waited 5 ms for this one, it gets the lock, and this one
+  /// waits for its next turn. (Tests give a time of their own as `now`.)
   void checkpoint(Clock::time_point now = Clock::now()) {
-    if (now - locked_at_ < switch_interval || waiting() == 0) return;
+    if (waiting() == 0 || now - waiting_since() < switch_interval) return;
     unlock();
     lock();
   }
@@ -53,8 +54,14 @@ class InterpreterLock {
   }
 
  private:
-  mutable std::mutex mutex_;  // protects the tickets
+  /// When the first of those that wait began to wait for this holder.
+  Clock::time_point waiting_since() const {
+    std::scoped_lock guard(mutex_);
+    return waiting_since_;
+  }
+
+  mutable std::mutex mutex_;  // protects what follows
   std::condition_variable changed_;
   long next_ticket_ = 0, serving_ = 0;
-  Clock::time_point locked_at_;  // used only by the thread that holds the lock
+  Clock::time_point waiting_since_;
 };
