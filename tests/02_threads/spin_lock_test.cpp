@@ -112,29 +112,44 @@ namespace {
 
 using test_support::run;
 
-TEST(spin_lock, holds_for_any_number_of_threads_and_rounds) {
-  for (const int threads : {1, 2, 3, 16}) {
-    for (const int rounds : {1, 10'000}) {
-      const auto result = run("spin_lock", {"--threads", std::to_string(threads), "--rounds", std::to_string(rounds)});
-      ASSERT_EQ(result.exit_code, 0) << result.text();
-      EXPECT_TRUE(
-          result.has_line("ok    additions under the SpinLock that were counted: " + std::to_string(threads * rounds)))
-          << result.text();
-    }
+TEST(spin_lock, each_figure_is_the_median_of_any_number_of_waits) {
+  for (const std::string waits : {"1", "2", "15"}) {
+    const auto result = run("spin_lock", {"--waits", waits}, {.limit = std::chrono::seconds(60)});
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    EXPECT_TRUE(result.has_line("ok    every thread waited at least as long as the lock was held: yes"))
+        << result.text();
+    EXPECT_EQ(result.captures("^  (std::mutex|SpinLock)(?: +[0-9.]+ us){3}$").size(), 6U) << result.text();
+    EXPECT_EQ(result.captures("^  (std::mutex|SpinLock|ExchangeLock, which never yields) +[0-9.]+ us$").size(), 3U);
   }
+}
+
+/// Not locked by a second lock(): the other thread does not wait.
+struct NoLock {
+  void lock() {}
+  void unlock() {}
+};
+
+TEST(spin_lock, a_wait_that_is_too_short_is_noticed) {
+  bool right = true;
+  median_wait<std::mutex>(3, 2, 0.001, right);
+  EXPECT_TRUE(right);
+  median_wait<NoLock>(3, 2, 0.001, right);
+  EXPECT_FALSE(right);
 }
 
 TEST(spin_lock, a_processors_work_for_a_wait_is_what_it_has_done_for_the_thread_from_lock_to_its_return) {
   std::jthread([] { EXPECT_DOUBLE_EQ(processor_seconds(), 1'000.5); }).join();
   EXPECT_DOUBLE_EQ(wait_for_it<std::mutex>(1, 0).processor, 7);
   EXPECT_DOUBLE_EQ(wait_for_it<SpinLock>(1, 0).processor, 7);
-  EXPECT_DOUBLE_EQ(median_wait<SpinLock>(1, 0).processor, 7);
+  bool right = true;
+  EXPECT_DOUBLE_EQ(median_wait<SpinLock>(15, 1, 0, right).processor, 7);
 }
 
 TEST(spin_lock, the_lock_is_held_for_as_long_as_the_row_says_after_another_thread_has_come_for_it) {
   EXPECT_GE(wait_for_it<std::mutex>(1, 0.02).until_unlock, 0.02);
   EXPECT_GE(wait_for_it<SpinLock>(2, 0.02).until_unlock, 0.02);
-  EXPECT_GE(median_wait<SpinLock>(2, 0.005).until_unlock, 0.005);
+  bool right = true;
+  EXPECT_GE(median_wait<SpinLock>(15, 2, 0.005, right).until_unlock, 0.005);
 }
 
 /// A mutex whose second lock() returns 50 ms after it has taken the lock.
@@ -155,15 +170,43 @@ TEST(spin_lock, the_time_until_the_unlock_ends_where_the_time_after_it_begins) {
   EXPECT_GE(wait.after_unlock, 0.05);
 }
 
+/// A mutex whose first unlock() returns 50 ms after it has released the lock.
+struct LateUnlock : std::mutex {
+  std::atomic<int> calls = 0;
+  void unlock() {
+    std::mutex::unlock();
+    if (++calls == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+};
+
+TEST(spin_lock, the_holders_time_is_that_of_its_unlock) {
+  EXPECT_GE(wait_for_it<LateUnlock>(2, 0).unlock, 0.05);
+  EXPECT_GE(wait_for_it<LateUnlock>(1, 0).unlock, 0.05);
+  bool right = true;
+  const Wait median = median_wait<LateUnlock>(3, 2, 0, right);
+  EXPECT_GE(median.unlock, 0.05);
+  EXPECT_LT(median.after_unlock, 0.05);
+  EXPECT_LT(median_wait<LateMutex>(3, 2, 0, right).unlock, 0.05);
+}
+
+TEST(spin_lock, a_row_is_one_of_the_four_times) {
+  const std::vector<Wait> waits = {{1e-6, 2e-6, 3e-6, 4e-6}, {5e-6, 6e-6, 7e-6, 8e-6}};
+  testing::internal::CaptureStdout();
+  print_row("a", waits, &Wait::unlock);
+  print_row("b", waits, &Wait::processor);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(printed, testing::MatchesRegex("  a +2.0 us +6.0 us\n  b +4.0 us +8.0 us\n"));
+}
+
 TEST(spin_lock, both_locks_are_held_for_as_long_as_the_row_says) {
   cookbook::limits.clear();
   std::string name = "spin_lock";
   char* arguments[] = {name.data(), nullptr};
   EXPECT_EQ(main_of_the_program(1, arguments), 0);
-  // For each lock three series of times: of both locks in three rows, and of the three locks on one core.
+  // For each lock four series of times: of both locks in three columns, and of the three locks on one core.
   std::vector<double> expected;
-  for (const double held : {2e-6, 20e-6, 200e-6}) expected.insert(expected.end(), 2 * 3, held);
-  expected.insert(expected.end(), 3 * 3, 0);
+  for (const double held : {2e-6, 20e-6, 200e-6}) expected.insert(expected.end(), 2 * 4, held);
+  expected.insert(expected.end(), 3 * 4, 0);
   EXPECT_THAT(cookbook::limits, testing::Pointwise(testing::DoubleEq(), expected));
 }
 
@@ -286,19 +329,23 @@ TEST(spin_lock_timing, spinning_is_cheaper_for_a_short_wait_and_dearer_for_a_lon
   std::string last;
   for (int attempt = 0; attempt < 10; ++attempt) {  // one run may be disturbed by other programs
     const auto result = run("spin_lock");
-    const auto number = [&](const std::string& before, const std::string& behind) {
-      const auto found = result.captures("^" + before + "([0-9.]+) us" + behind + "$");
-      EXPECT_EQ(found.size(), 1U) << result.text();
-      return found.empty() ? -1 : std::stod(found[0]);
-    };
-    const std::string one = " +[0-9.]+ us", two = one + one, three = two + one;
-    const double spins_long = number(" +200 us" + one + " +", two);
-    const double exchange = number("ExchangeLock, which never yields +", "");
-    if (number(" +2 us +", three) > number(" +2 us" + one + " +", two) &&                // works, mutex and SpinLock
-        spins_long > 3 * number(" +200 us +", three) &&                                  // of its 200 us
-        number(" +2 us" + two + " +", one) > 2 * number(" +2 us" + three + " +", "") &&  // goes on
-        number(" +200 us" + two + " +", one) > 2 * number(" +200 us" + three + " +", "") &&
-        exchange > 5 * number("std::mutex +", "") && exchange > 5 * number("SpinLock +", "")) {
+    const std::string us = " +([0-9.]+) us", skipped = " +[0-9.]+ us";
+    // Works, unlock() and goes on, if the lock is held for 2 us and for 200 us.
+    const auto mutex_short = result.captures("^  std::mutex" + us + skipped + skipped + "$"),
+               spins_short = result.captures("^  SpinLock" + us + skipped + skipped + "$"),
+               mutex_long = result.captures("^  std::mutex" + skipped + skipped + us + "$"),
+               spins_long = result.captures("^  SpinLock" + skipped + skipped + us + "$"),
+               mutex_one = result.captures("^  std::mutex" + us + "$"),
+               spins_one = result.captures("^  SpinLock" + us + "$"),
+               exchange_one = result.captures("^  ExchangeLock, which never yields" + us + "$");
+    ASSERT_TRUE(mutex_short.size() == 3 && spins_short.size() == 3 && mutex_long.size() == 3 &&
+                spins_long.size() == 3 && mutex_one.size() == 1 && spins_one.size() == 1 && exchange_one.size() == 1)
+        << result.text();
+    const auto n = [](const std::string& number) { return std::stod(number); };
+    if (n(mutex_short[0]) > n(spins_short[0]) && n(spins_long[0]) > 3 * n(mutex_long[0]) &&
+        n(mutex_short[1]) > 2 * n(spins_short[1]) && n(mutex_long[1]) > 2 * n(spins_long[1]) &&
+        n(mutex_short[2]) > 2 * n(spins_short[2]) && n(mutex_long[2]) > 2 * n(spins_long[2]) &&
+        n(exchange_one[0]) > 5 * n(mutex_one[0]) && n(exchange_one[0]) > 5 * n(spins_one[0])) {
       return;
     }
     last = result.text();

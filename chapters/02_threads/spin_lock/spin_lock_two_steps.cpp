@@ -22,9 +22,9 @@ void lose_core() { std::this_thread::yield(); }
 
 void work() {
   for (int i = 0; i < 5'000 && !seen_two; ++i) {
-    while (taken) lose_core();  // wrong: between this step ...
-    lose_core();
-    taken = true;  // ... and this one, the other thread may take the lock
+    while (taken) lose_core();  // looks
+    lose_core();                // wrong: the other thread may look now, too
+    taken = true;               // takes
     if (++inside > 1) seen_two = true;
     lose_core();
     --inside;
