@@ -25,39 +25,31 @@ test_support::Result run_with(const std::vector<std::string>& arguments) {
 
 TEST(semaphore, each_item_is_asked_for_then_made_then_taken) {
   for (const int items : {1, 5, 300}) {
-    const auto result = run_with({"--items", std::to_string(items), "--stay-ms", "0"});
+    const auto result = run_with({"--items", std::to_string(items), "--query-ms", "0"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     const auto lines = result.lines_with("^consumer|^producer");
     ASSERT_EQ(lines.size(), 3U * items) << result.text();
     for (int i = 0; i < items; ++i) {
-      EXPECT_EQ(lines[3 * i], "consumer wants item " + std::to_string(i + 1));
-      ASSERT_TRUE(lines[3 * i + 1].starts_with("producer makes ")) << lines[3 * i + 1];
-      const int item = std::stoi(lines[3 * i + 1].substr(15));
-      EXPECT_EQ(lines[3 * i + 2], "consumer takes " + std::to_string(item));
-      EXPECT_TRUE(0 <= item && item <= 1000) << item;
+      EXPECT_EQ(lines[3 * i], "consumer wants an item");
+      EXPECT_EQ(lines[3 * i + 1], "producer makes item " + std::to_string(i + 1));
+      EXPECT_EQ(lines[3 * i + 2], "consumer takes item " + std::to_string(i + 1));
     }
   }
 }
 
-TEST(semaphore, the_items_are_the_same_in_each_run) {
-  const auto items = run_with({}).captures("^producer makes (\\d+)$");
-  EXPECT_EQ(items.size(), 2U);
-  EXPECT_EQ(items, run_with({}).captures("^producer makes (\\d+)$"));
-}
-
-TEST(semaphore, the_room_holds_as_many_threads_as_there_are_permits_and_no_visit_is_shorter) {
-  for (const std::string stay : {"0", "20"}) {
-    const auto result = run_with({"--stay-ms", stay});
+TEST(semaphore, as_many_queries_run_as_there_are_permits_and_none_is_shorter) {
+  for (const std::string time : {"0", "20"}) {
+    const auto result = run_with({"--query-ms", time});
     ASSERT_EQ(result.exit_code, 0) << result.text();
-    const auto most = result.captures("^starts at \\d +(\\d+) +\\d+ x " + stay + " ms +\\d+ ms$");
+    const auto most = result.captures("^starts at \\d +(\\d+) +\\d+ x " + time + " ms +\\d+ ms$");
     EXPECT_EQ(most, (std::vector<std::string>{"6", "3", "2", "1"})) << result.text();
-    const auto expected = result.captures("^starts at \\d +\\d+ +(\\d+) x " + stay + " ms +\\d+ ms$");
-    EXPECT_EQ(expected, (std::vector<std::string>{"1", "2", "3", "6"})) << result.text();  // visits that cannot overlap
+    const auto expected = result.captures("^starts at \\d +\\d+ +(\\d+) x " + time + " ms +\\d+ ms$");
+    EXPECT_EQ(expected, (std::vector<std::string>{"1", "2", "3", "6"})) << result.text();  // those that cannot overlap
     const auto ms = result.captures("^starts at \\d .* (\\d+) ms$");
     ASSERT_EQ(ms.size(), 4U);
     ASSERT_EQ(expected.size(), 4U);
     for (int i = 0; i < 4; ++i) {
-      EXPECT_GE(std::stoi(ms[i]), std::stoi(expected[i]) * std::stoi(stay)) << result.text();
+      EXPECT_GE(std::stoi(ms[i]), std::stoi(expected[i]) * std::stoi(time)) << result.text();
     }
   }
 }

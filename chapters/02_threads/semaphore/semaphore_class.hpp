@@ -17,8 +17,7 @@ class Semaphore {
   bool try_acquire() {
     int seen = permits_.load();
     while (seen > 0) {
-      // Test and decrement in one step: if the number is no longer `seen`, this only reads it again into `seen`.
-      // ("weak" may fail for no reason as well, which is cheaper on some processors and does no harm in a loop.)
+      // Decrements the number in one step if it is still `seen`; if not (or, rarely, for no reason), reads it again.
       if (permits_.compare_exchange_weak(seen, seen - 1)) return true;
     }
     return false;

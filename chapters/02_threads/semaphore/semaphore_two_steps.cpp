@@ -20,9 +20,9 @@ std::latch both_are_here(2);
 int uses = 0;  // changed only by the thread that has the permit
 
 void acquire(int thread) {
-  --permits;
-  both_are_here.arrive_and_wait();
-  const int seen = permits;
+  --permits;                        // first step
+  both_are_here.arrive_and_wait();  // the other thread does its first step, too
+  const int seen = permits;         // second step: the number is no longer the one that this thread has made
   std::printf("thread %d tests %d and %s\n", thread, seen, seen < 0 ? "waits" : "goes on");
   std::fflush(stdout);
   if (seen < 0) permits.wait(seen);  // until the number changes
