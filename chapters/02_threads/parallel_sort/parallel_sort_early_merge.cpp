@@ -25,7 +25,7 @@ int main() {
   {
     std::jthread lower([&] { std::sort(numbers.begin(), cut); });
     std::sort(cut, numbers.end());
-    // Missing: the end of the block, or lower.join().
+    // Missing: something that waits for the thread.
     std::merge(numbers.begin(), cut, cut, numbers.end(), merged.begin());
   }
 
