@@ -1,4 +1,4 @@
-// The program's output, and calls and jobs from inside. The catalogue's figures of F(10000) were computed elsewhere.
+// The program's output, and its parts from inside. The catalogue's figures of F(10000) were computed elsewhere.
 
 #include <algorithm>
 #include <atomic>
@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "02_threads/thread_performance/calls.hpp"
-#include "02_threads/thread_performance/jobs.hpp"
-#include "cookbook/affinity.hpp"
-#include "cookbook/measure.hpp"
+#define main main_of_the_program
+#include "02_threads/thread_performance/thread_performance.cpp"
+#undef main
+
 #include "support/client.hpp"
 #include "support/eventually.hpp"
 #include "support/files.hpp"
@@ -36,12 +36,13 @@ long open_files() {
   return std::distance(Iterator("/proc/self/fd"), Iterator());
 }
 
-TEST(thread_performance, three_functions_are_called_in_both_ways) {
+TEST(thread_performance, four_functions_are_called_in_both_ways) {
   for (const int n : {2, 5}) {
     const auto result = run("thread_performance", {"--calls", std::to_string(n)}, {.descriptors_left = 1});  // its file
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_EQ(result.captures("^(.*\\S) +[0-9.]+ ms +\\d+ % +[0-9.]+ ms +[0-9.]+ ms +[0-9.e+-]+ x$"),
-              (std::vector<std::string>{"Fibonacci number 20000", "1000 blocks of a file", "10 web pages"}));
+              (std::vector<std::string>{"Fibonacci number 20000", "1000 blocks of a file", "10 web pages",
+                                        "5 ms with a lock held"}));
     EXPECT_TRUE(result.has_line("ok    results in threads that differ from those one by one: 0")) << result.text();
     EXPECT_TRUE(result.has_line("ok    several pages were waited for at the same time: yes")) << result.text();
   }
@@ -79,7 +80,8 @@ TEST(thread_performance, the_prediction_is_the_start_and_the_shared_work_or_a_si
     ASSERT_EQ(starts.size(), 1U) << result.text();
     const double start = std::stod(starts[0]);
     EXPECT_GT(start, 0) << result.text();
-    for (const std::string name : {"Fibonacci number 20000", "1000 blocks of a file", "10 web pages"}) {
+    for (const std::string name :
+         {"Fibonacci number 20000", "1000 blocks of a file", "10 web pages", "5 ms with a lock held"}) {
       const Row one = row(result, name);
       const double work = one.busy * one.one_by_one / cookbook::allowed_processors(), call = one.one_by_one / n;
       // The share of the time is printed in whole percent.
@@ -95,6 +97,28 @@ TEST(thread_performance, the_prediction_is_the_start_and_the_shared_work_or_a_si
 TEST(thread_performance, calls_one_by_one_wait_for_each_of_their_pages) {
   const Row pages = row(run("thread_performance", {}, {.descriptors_left = 1}), "10 web pages");
   EXPECT_GE(pages.one_by_one, 8 * 10 * 1);  // 8 calls, 10 pages, 1 ms
+}
+
+TEST(thread_performance, calls_that_hold_a_lock_wait_one_by_one_in_threads_as_well) {
+  const Row lock = row(run("thread_performance", {"--calls", "4"}, {.descriptors_left = 1}), "5 ms with a lock held");
+  EXPECT_GE(lock.one_by_one, 4 * 5);
+  EXPECT_GE(lock.threads, 4 * 5) << "two threads slept at the same time";
+}
+
+TEST(thread_performance, busy_is_this_thread_alone) {
+  const double before = busy_seconds();
+  double other = 0;
+  std::jthread([&] {
+    while (busy_seconds() < 0.1) continue;
+    other = busy_seconds();
+  }).join();
+  EXPECT_LT(busy_seconds() - before, other / 2) << "the work of another thread is counted as well";
+}
+
+TEST(thread_performance, the_larger_limit_counts) {
+  const int processors = cookbook::allowed_processors();
+  EXPECT_DOUBLE_EQ(predicted({.one_by_one = 8, .busy = 0}, 3, 4), 3 + 2);
+  EXPECT_DOUBLE_EQ(predicted({.one_by_one = 8.0 * processors, .busy = 8.0 * processors}, 3, 100 * processors), 3 + 8);
 }
 
 TEST(thread_performance_calls, each_way_calls_exactly_n_times_and_returns_all_results) {
