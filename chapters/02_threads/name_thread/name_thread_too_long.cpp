@@ -28,7 +28,7 @@ std::string name_of_worker(const char* wanted) {
 }  // namespace
 
 int main() {
-  pthread_setname_np(pthread_self(), "server");  // to have a name that the workers can inherit
+  pthread_setname_np(pthread_self(), "server");  // for the workers to inherit (it renames the process in ps as well)
   const std::string one = name_of_worker("connection_pool_1"), two = name_of_worker("connection_pool_2");
   if (one == two) {
     std::printf("both workers have the same name: %s\n", one.c_str());

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-/// Names the calling thread. Throws std::system_error if the name has more than 15 characters.
+/// Names the calling thread. Throws std::system_error if the name has more than 15 bytes.
 inline void set_thread_name(const std::string& name) {
   const int error = pthread_setname_np(pthread_self(), name.c_str());
   if (error != 0) throw std::system_error(error, std::generic_category(), "pthread_setname_np " + name);
@@ -18,7 +18,7 @@ inline void set_thread_name(const std::string& name) {
 
 /// The name of the calling thread.
 inline std::string thread_name() {
-  char name[16];  // 15 characters and the zero at the end
+  char name[16];  // 15 bytes and the zero at the end
   const int error = pthread_getname_np(pthread_self(), name, sizeof name);
   if (error != 0) throw std::system_error(error, std::generic_category(), "pthread_getname_np");
   return name;
@@ -31,10 +31,10 @@ inline std::string default_thread_name() {
 }
 
 /// Starts a thread that runs `work()` under the given name. Throws std::invalid_argument, and starts no thread, if the
-/// name has more than 15 characters.
+/// name has more than 15 bytes.
 template <typename Work>
 std::jthread start_thread(Work work, std::string name = default_thread_name()) {
-  if (name.size() > 15) throw std::invalid_argument("the thread's name has more than 15 characters: " + name);
+  if (name.size() > 15) throw std::invalid_argument("the thread's name has more than 15 bytes: " + name);
   return std::jthread([work = std::move(work), name = std::move(name)]() mutable {
     set_thread_name(name);
     work();
