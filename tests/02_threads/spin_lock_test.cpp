@@ -174,8 +174,9 @@ TEST(spin_lock, the_time_until_the_unlock_ends_where_the_time_after_it_begins) {
 struct LateUnlock : std::mutex {
   std::atomic<int> calls = 0;
   void unlock() {
+    const bool first = ++calls == 1;  // before the other thread can lock and unlock
     std::mutex::unlock();
-    if (++calls == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (first) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 };
 
