@@ -31,6 +31,8 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Condition = std::function<bool()>;
 
+constexpr auto item_comes_after = 95ms;
+
 // Three ways to wait until `there_is_an_item` holds. The caller has the lock, which protects the buffer, and has it
 // again afterwards. In between the producer needs it.
 
@@ -80,7 +82,7 @@ void print_cost(const char* how, auto wait_until) {
     const double late = std::chrono::duration<double, std::milli>(Clock::now() - put).count();
     cookbook::println("{:<30}{:>8}{:12.3f} ms later{:14.2f} ms", how, looks, late, processor_ms_of_this_thread());
   });
-  std::this_thread::sleep_for(95ms);
+  std::this_thread::sleep_for(item_comes_after);
   std::scoped_lock lock(mutex);
   buffer.push_back(1);
   put = Clock::now();
@@ -98,7 +100,8 @@ int main(int argc, char** argv) {
   options.add("threads", threads, "producers, and as many consumers", 1, 64);
   options.parse(argc, argv);
 
-  cookbook::println("{:<30}{:>8}{:>21}{:>17}", "an item comes after 95 ms", "looks", "goes on", "processor time");
+  cookbook::println("an item comes after {:<10}{:>8}{:>21}{:>17}", fmt::format("{} ms", item_comes_after.count()),
+                    "looks", "goes on", "processor time");
   print_cost("looks again and again", look_again_and_again);
   print_cost("looks every 10 ms", look_every_10_ms);
   print_cost("waits at a condition variable", sleep_until_notified);

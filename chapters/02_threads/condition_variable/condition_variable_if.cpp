@@ -29,7 +29,7 @@ void consume(int consumer) {
   if (items.empty()) {
     ++waiting;
     waiting_changed.notify_one();
-    not_empty.wait(lock);  // wrong; right: not_empty.wait(lock, [] { return !items.empty(); });
+    not_empty.wait(lock);  // wrong: the condition is not tested again
   }
   if (items.empty()) {
     std::printf("consumer %d takes from an empty list\n", consumer);

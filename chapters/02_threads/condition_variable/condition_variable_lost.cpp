@@ -22,7 +22,7 @@ int main() {
   std::jthread consumer([&] {
     notified.wait();
     std::unique_lock lock(mutex);
-    item_ready.wait(lock);  // wrong; right: item_ready.wait(lock, [&] { return there_is_an_item; });
+    item_ready.wait(lock);  // wrong: no condition is tested
     std::puts("the consumer goes on");
   });
   item_ready.notify_one();
