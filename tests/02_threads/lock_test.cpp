@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <regex>
 #include <semaphore>
 #include <string>
 #include <system_error>
@@ -27,8 +28,8 @@ struct Row {
 };
 
 Row row_of(const test_support::Result& result, const std::string& name) {
-  const auto a = result.captures("^" + name + " +(\\d+) +\\d+\\.\\d %$");
-  const auto b = result.captures("^" + name + " +\\d+ +(\\d+\\.\\d) %$");
+  const auto a = result.captures("^" + name + " +(\\d+) +\\d+\\.\\d % +\\d+\\.\\d ns$");
+  const auto b = result.captures("^" + name + " +\\d+ +(\\d+\\.\\d) % +\\d+\\.\\d ns$");
   EXPECT_TRUE(a.size() == 1 && b.size() == 1) << name << "\n" << result.text();
   if (a.size() != 1 || b.size() != 1) return {};
   return {std::stol(a[0]), std::stod(b[0])};
@@ -69,6 +70,27 @@ TEST(lock, one_row_alone_takes_a_lock_for_each_addition) {
   EXPECT_LT(locks_taken - before, 2'500) << output;  // the libraries take a few
 }
 #endif
+
+TEST(lock, a_row_shows_the_share_that_is_lost_and_the_time_divided_by_the_additions_of_both) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(print_row("some", 100, [](long) { return Outcome{.counter = 150, .seconds = 2e-6}; }), 150);
+  std::fflush(stdout);
+  const std::string output = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(std::regex_match(output, std::regex("some +150 +25\\.0 % +10\\.0 ns\n"))) << output;
+}
+
+TEST(lock, the_seconds_are_those_of_the_additions) {
+  for (Outcome (*add)(long) : {load_then_store, with_lock, with_atomic_add}) {
+    double share = 0;
+    for (int attempt = 0; attempt < 20 && share < 0.5; ++attempt) {  // a busy machine may start the threads late
+      const auto start = std::chrono::steady_clock::now();
+      const double seconds = add(3'000'000).seconds;
+      share = seconds / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      EXPECT_LE(share, 1);
+    }
+    EXPECT_GE(share, 0.5);
+  }
+}
 
 TEST(lock, additions_get_lost_without_a_lock) {
   if (cookbook::allowed_processors() < 2) GTEST_SKIP() << "one processor";
