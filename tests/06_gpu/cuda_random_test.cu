@@ -178,7 +178,7 @@ TEST(cuda_random_darts, kept_states_give_the_same_numbers_and_go_on_with_the_nex
     expected.zero();
     hits.zero();
     use_xorwow<<<blocks, threads>>>(5, fours, expected.data());
-    begin_xorwow<<<blocks, threads>>>(5, states.data());
+    set_up_xorwow<<<blocks, threads>>>(5, states.data());
     use_kept_xorwow<<<blocks, threads>>>(states.data(), fours, hits.data());
     CUDA_CHECK(cudaGetLastError());
     EXPECT_EQ(of(hits), of(expected)) << fours;
@@ -189,7 +189,7 @@ TEST(cuda_random_darts, kept_states_give_the_same_numbers_and_go_on_with_the_nex
   expected.zero();
   hits.zero();
   use_xorwow<<<blocks, threads>>>(5, 2 * blocks * threads, expected.data());
-  begin_xorwow<<<blocks, threads>>>(5, states.data());
+  set_up_xorwow<<<blocks, threads>>>(5, states.data());
   for (int launch = 0; launch < 2; ++launch) {
     use_kept_xorwow<<<blocks, threads>>>(states.data(), blocks * threads, hits.data());
   }
@@ -199,7 +199,7 @@ TEST(cuda_random_darts, kept_states_give_the_same_numbers_and_go_on_with_the_nex
 
 /// A row of the output: what is written and read in MB, the calls of curand_init, and the time in us.
 struct Row {
-  double memory, begun, time;
+  double memory, set_up, time;
 };
 
 std::vector<Row> rows_of(const test_support::Result& result) {
@@ -213,50 +213,65 @@ std::vector<Row> rows_of(const test_support::Result& result) {
   return rows;
 }
 
-const std::vector<std::string> names = {"copy of the array, for comparison",   "XORWOW, stored in an array and read",
-                                        "XORWOW, made in the kernel",          "XORWOW, the same, begun before",
-                                        "Philox, stored in an array and read", "Philox, made in the kernel"};
+const std::vector<std::string> names = {"copy of the array, for comparison",
+                                        "Philox, stored in an array and read",
+                                        "Philox, made in the kernel",
+                                        "XORWOW, stored in an array and read",
+                                        "XORWOW, made in the kernel",
+                                        "XORWOW, by an eighth of the threads",
+                                        "XORWOW, set up before"};
 
 void expect_memory_and_calls(const test_support::Result& result) {
-  EXPECT_EQ(result.out[0], "10000000 numbers for pi                 memory  curand_init called        time");
+  EXPECT_EQ(result.out[0], "10000000 numbers for pi                 memory  curand_init per launch        time");
   for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(result.out.at(i + 1).find(names[i]), 0U) << result.text();
   const std::vector<Row> rows = rows_of(result);
   ASSERT_EQ(rows.size(), names.size()) << result.text();
-  // 10,000,000 floats are written once and read once; 256,000 states of 48 bytes as well. Philox begins each four.
-  const double memory[] = {80, 80, 0, 25, 80, 0}, begun[] = {0, 0, 256'000, 0, 0, 2'500'000};
+  // 10,000,000 floats are written once and read once; 256,000 states of 48 bytes as well. Philox is set up
+  // for each four.
+  const double memory[] = {80, 80, 0, 80, 0, 0, 25}, set_up[] = {0, 0, 2'500'000, 0, 256'000, 32'000, 0};
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(rows[i].memory, memory[i]) << names[i];
-    EXPECT_EQ(rows[i].begun, begun[i]) << names[i];
+    EXPECT_EQ(rows[i].set_up, set_up[i]) << names[i];
   }
 }
 
 const std::vector<std::string> ten_million = {"--count", "10000000", "--blocks", "1000"};
 
-TEST(cuda_random, says_how_much_memory_is_moved_and_how_often_a_thread_begins) {
+TEST(cuda_random, says_how_much_memory_is_moved_and_how_often_a_generator_is_set_up) {
   const auto result = run("cuda_random", ten_million);
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   expect_memory_and_calls(result);
-  EXPECT_TRUE(result.has_line("ok    estimates near pi: 5")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    estimates near pi: 6")) << result.text();
 }
 
 TEST(cuda_random, estimates_that_are_far_from_pi_are_noticed) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
   const auto result = cuda_test::run_without_device("cuda_random", ten_million).result;
   expect_memory_and_calls(result);
-  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 5")) << result.text();  // no kernel counts a hit
+  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 6")) << result.text();  // no kernel counts a hit
 }
 
-TEST(cuda_random_timing, memory_is_what_philox_saves_and_beginning_is_what_xorwow_pays_for) {
+TEST(cuda_random_timing, memory_is_what_philox_saves_and_setting_up_is_what_xorwow_pays_for) {
   const auto result = run("cuda_random");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   const std::vector<Row> rows = rows_of(result);
   ASSERT_EQ(rows.size(), names.size()) << result.text();
-  const double copy = rows[0].time, begun = rows[2].time, begun_before = rows[3].time;
-  const double philox_stored = rows[4].time, philox = rows[5].time;
+  const double copy = rows[0].time, philox_stored = rows[1].time, philox = rows[2].time;
+  const double xorwow_stored = rows[3].time, xorwow = rows[4].time, few = rows[5].time, set_up_before = rows[6].time;
   EXPECT_GT(philox_stored, 0.8 * copy) << result.text();
   EXPECT_LT(philox, 0.7 * philox_stored) << result.text();
-  EXPECT_LT(begun_before, 0.5 * begun) << result.text();
-  EXPECT_GT(begun, 2 * philox) << result.text();
+  EXPECT_LT(set_up_before, 0.5 * xorwow) << result.text();
+  EXPECT_GT(xorwow, 2 * philox) << result.text();
+  EXPECT_LT(few, 0.7 * xorwow) << result.text();
+  EXPECT_LT(few, 0.9 * xorwow_stored) << result.text();
+}
+
+TEST(cuda_random_timing, setting_up_is_paid_once_per_thread_whatever_it_makes) {
+  const auto result = run("cuda_random", {"--count", "268435456"});
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const std::vector<Row> rows = rows_of(result);
+  ASSERT_EQ(rows.size(), names.size()) << result.text();
+  EXPECT_LT(rows[4].time, 0.9 * rows[3].time) << result.text();
 }
 
 TEST(cuda_random, is_clean_under_compute_sanitizer) {

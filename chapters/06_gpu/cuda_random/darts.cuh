@@ -49,7 +49,7 @@ __device__ inline unsigned hits_from(curandStateXORWOW_t& state, int fours) {
   return mine;
 }
 
-/// Each thread begins a sequence of its own.
+/// Each thread sets up a generator for a sequence of its own.
 __global__ void use_xorwow(unsigned seed, int fours, unsigned long long* hits) {
   const int me = blockIdx.x * blockDim.x + threadIdx.x;
   curandStateXORWOW_t state;
@@ -57,8 +57,8 @@ __global__ void use_xorwow(unsigned seed, int fours, unsigned long long* hits) {
   add_to(hits, hits_from(state, fours));
 }
 
-/// The same in two kernels: this one begins the sequences, and runs once. The grid must be that of the other one.
-__global__ void begin_xorwow(unsigned seed, curandStateXORWOW_t* states) {
+/// The same in two kernels: this one sets up the generators, and runs once. The grid must be that of the other one.
+__global__ void set_up_xorwow(unsigned seed, curandStateXORWOW_t* states) {
   const int me = blockIdx.x * blockDim.x + threadIdx.x;
   curand_init(seed, me, 0, &states[me]);
 }
