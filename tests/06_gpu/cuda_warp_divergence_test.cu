@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -54,7 +55,31 @@ TEST(cuda_warp_divergence_warps, take_threads_with_x_first_then_y_then_z) {
   }
 }
 
-TEST(cuda_warp_divergence, every_way_within_a_warp_is_a_pass_of_its_own_and_whole_warps_cost_nothing) {
+const std::string arrangements[] = {"thread by thread", "warp by warp", "at random", "at random, sorted"};
+
+/// The figures of an arrangement: cycles for 1, 2, 4 ... 32 paths, divided by those of one path, and then the different
+/// paths per warp of 32. (The cycles are no numbers where no kernel runs.)
+std::vector<double> row_of(const test_support::Result& result, const std::string& arrangement) {
+  for (const std::string& line : result.lines_with("^" + arrangement + " +[-0-9a-z]")) {
+    std::istringstream words(line.substr(arrangement.size()));
+    std::vector<double> row;
+    for (std::string word; words >> word;) {
+      if (word != "x") row.push_back(std::strtod(word.c_str(), nullptr));
+    }
+    return row;
+  }
+  return {};
+}
+
+void expect_paths_per_warp(const test_support::Result& result, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::vector<double> row = row_of(result, arrangements[i]);
+    ASSERT_EQ(row.size(), 7U) << result.text();
+    EXPECT_NEAR(row[6], expected[i], 1e-6) << arrangements[i] << '\n' << result.text();
+  }
+}
+
+TEST(cuda_warp_divergence, each_path_that_a_warp_has_is_a_pass_of_its_own) {
   // Cycles that one multiprocessor counts. If the device also serves another program, its turns are counted, too; so
   // one of five runs has to be right.
   std::string printed;
@@ -62,17 +87,30 @@ TEST(cuda_warp_divergence, every_way_within_a_warp_is_a_pass_of_its_own_and_whol
     const auto result = run("cuda_warp_divergence");
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     printed = result.text();
-    EXPECT_TRUE(result.has_line("the block goes   each warp goes all of them   each warp goes one")) << printed;
-    const auto ways = result.captures("^ *(\\d+) ways? +[\\d.]+ x +[\\d.]+ x$");
-    const auto within = result.captures("^ *\\d+ ways? +([\\d.]+) x +[\\d.]+ x$");
-    const auto by_warps = result.captures("^ *\\d+ ways? +[\\d.]+ x +([\\d.]+) x$");
-    ASSERT_EQ(ways, (std::vector<std::string>{"1", "2", "4", "8", "16", "32"})) << printed;
+    expect_paths_per_warp(result, {32.0, 1.0, 20.1, 2.0});
+    const std::vector<double> by_thread = row_of(result, arrangements[0]), by_warp = row_of(result, arrangements[1]),
+                              random = row_of(result, arrangements[2]), sorted = row_of(result, arrangements[3]);
     bool right = true;
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      right = right && std::abs(std::stod(within[i]) / std::stod(ways[i]) - 1) < 0.25;
-      right = right && std::abs(std::stod(by_warps[i]) - 1) < 0.25;
+    for (std::size_t i = 0; i < 6; ++i) {
+      right = right && std::abs(by_thread[i] / (1 << i) - 1) < 0.1;
+      right = right && std::abs(by_warp[i] - 1) < 0.1;
     }
+    right = right && std::abs(random[5] / random[6] - 1) < 0.2;
+    right = right && sorted[5] > 1.5 && sorted[5] < 3.2;  // some warps have three paths
     if (right) return;
+  }
+  FAIL() << printed;
+}
+
+TEST(cuda_warp_divergence, sorting_within_a_warp_gains_nothing) {
+  std::string printed;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("cuda_warp_divergence", {"--warps", "1"});
+    if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+    printed = result.text();
+    expect_paths_per_warp(result, {32.0, 1.0, 22.0, 22.0});
+    const double random = row_of(result, arrangements[2])[5], sorted = row_of(result, arrangements[3])[5];
+    if (std::abs(row_of(result, arrangements[0])[5] / 32 - 1) < 0.1 && std::abs(sorted / random - 1) < 0.1) return;
   }
   FAIL() << printed;
 }
@@ -97,9 +135,10 @@ TEST(cuda_warp_divergence, each_figure_is_the_best_of_ten_launches) {
     if (std::sscanf(line.c_str(), "place %d was reached %d times", &place, &times) == 2) launches += times;
   }
   // No kernel runs there, so every thread's result is wrong in each launch of the table.
-  EXPECT_TRUE(result.has_line("FAIL  threads with a wrong result: 122880, expected 0")) << result.text();
-  // One way, and twice 1, 2, 4 ... 32 ways.
-  EXPECT_EQ(launches, 10 * (1 + 2 * 6)) << record << result.text();
+  EXPECT_TRUE(result.has_line("FAIL  threads with a wrong result: 281600, expected 0")) << result.text();
+  expect_paths_per_warp(result, {32.0, 1.0, 20.1, 2.0});
+  // One path, and four times 1, 2, 4 ... 32 paths; the first launch of each is not counted.
+  EXPECT_EQ(launches, 11 * (1 + 4 * 6)) << record << result.text();
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 // Warp divergence
 //
 // A GPU runs threads in groups of 32, called warps. The threads of a warp normally take each instruction together. If
-// an `if` sends them different ways, the warp takes these ways one after another. Here 1024 threads go 1, 2, 4 ... 32
-// ways of equal length, and the device counts its clock cycles: first where each warp goes all of these ways, then
-// where each warp goes one of them.
+// an `if` sends them different paths, the warp takes these paths one after another. Here a block's threads take 1, 2,
+// 4 ... 32 paths of equal length, which are given to them in four arrangements, and the device counts its clock cycles.
+// What counts is how many different paths a warp has, and sorting the threads by their paths lowers it.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
-// Run:     cuda_warp_divergence [--steps N]
+// Run:     cuda_warp_divergence [--steps N] [--warps N]
 
 #include <algorithm>
+#include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -18,83 +21,126 @@
 
 namespace {
 
-constexpr int warp_size = 32, threads = 1024;
+constexpr int warp_size = 32, most_paths = 32;
 
-/// One of 32 ways, each with code of its own. After 200 steps from -1, where it begins here, x is 2 * way.
-/// `__device__`: it is called by code on the device. `#pragma unroll 1` keeps the loop a loop.
-template <int way>
-__device__ float walk(float x, int steps) {
+/// One of 32 paths: a loop that adds a constant of its own, so that each path is code of its own. (With a variable,
+/// `x / 2 + path`, all paths would be one loop with different data, and no warp would be split.) From -1, 200 steps or
+/// more lead to 2 * path. `__device__`: it is called by code on the device. `#pragma unroll 1` keeps the loop a loop.
+template <int path>
+__device__ float walk(int steps) {
+  float x = -1;
 #pragma unroll 1
-  for (int i = 0; i < steps; ++i) x = x / 2 + way;
+  for (int i = 0; i < steps; ++i) x = x / 2 + path;
   return x;
 }
 
-/// The branch: if (way == 31) ... else if (way == 30) ... and so on down to 0.
-template <int number = warp_size - 1>
-__device__ float branch(int way, float x, int steps) {
+/// The branch: if (path == 31) ... else if (path == 30) ... and so on down to 0.
+template <int number = most_paths - 1>
+__device__ float branch(int path, int steps) {
   if constexpr (number == 0) {
-    return walk<0>(x, steps);
+    return walk<0>(steps);
   } else {
-    if (way == number) return walk<number>(x, steps);
-    return branch<number - 1>(way, x, steps);
+    if (path == number) return walk<number>(steps);
+    return branch<number - 1>(path, steps);
   }
 }
 
-/// Which of the `ways` a thread goes: its neighbours go others, or its whole warp goes the same one.
-__host__ __device__ int way_of(int thread, int ways, bool whole_warps) {
-  return (whole_warps ? thread / warp_size : thread % warp_size) % ways;
-}
-
-/// One block of 32 warps.
-__global__ void go(int ways, bool whole_warps, int steps, float* values, long long* cycles) {
-  const int thread = threadIdx.x;
-  const int way = way_of(thread, ways, whole_warps);
+/// One block, each of whose threads takes its path.
+__global__ void go(const int* paths, int steps, float* results, long long* cycles) {
+  const int thread = threadIdx.x, path = paths[thread];
   __syncthreads();
   const long long start = clock64();  // reads the multiprocessor's cycle counter
-  values[thread] = branch(way, values[thread], steps);
+  results[thread] = branch(path, steps);
   __syncthreads();  // all threads have arrived
   if (thread == 0) *cycles = clock64() - start;
 }
 
-struct Measured {
-  long long cycles;  ///< the fewest of ten launches
-  int wrong;         ///< threads whose result is wrong
-};
+// Four arrangements: which of so many paths each thread takes.
 
-Measured measure(int ways, bool whole_warps, int steps) {
-  Measured measured{1LL << 62, 0};
-  for (int launch = 0; launch < 10; ++launch) {
-    gpu::DeviceArray<float> values(std::vector<float>(threads, -1));
-    gpu::DeviceArray<long long> cycles(1);
-    go<<<1, threads>>>(ways, whole_warps, steps, values.data(), cycles.data());
-    CUDA_CHECK(cudaGetLastError());
-    const std::vector<float> result = values.to_host();
-    for (int thread = 0; thread < threads; ++thread) {
-      measured.wrong += result[thread] != static_cast<float>(2 * way_of(thread, ways, whole_warps));
-    }
-    measured.cycles = std::min(measured.cycles, cycles.to_host()[0]);
-  }
-  return measured;
+std::vector<int> thread_by_thread(int threads, int paths) {
+  std::vector<int> path(threads);
+  for (int thread = 0; thread < threads; ++thread) path[thread] = thread % paths;
+  return path;
 }
+
+std::vector<int> warp_by_warp(int threads, int paths) {
+  std::vector<int> path(threads);
+  for (int thread = 0; thread < threads; ++thread) path[thread] = thread / warp_size % paths;
+  return path;
+}
+
+std::vector<int> at_random(int threads, int paths) {
+  std::mt19937 random(1);
+  std::vector<int> path(threads);
+  for (int thread = 0; thread < threads; ++thread) path[thread] = static_cast<int>(random() % paths);
+  return path;
+}
+
+std::vector<int> sorted(int threads, int paths) {
+  std::vector<int> path = at_random(threads, paths);
+  std::sort(path.begin(), path.end());
+  return path;
+}
+
+/// How many different paths a warp has, on average.
+double different_per_warp(const std::vector<int>& paths) {
+  std::size_t sum = 0;
+  for (auto warp = paths.begin(); warp != paths.end(); warp += warp_size) {
+    sum += std::set<int>(warp, warp + warp_size).size();
+  }
+  return static_cast<double>(sum * warp_size) / static_cast<double>(paths.size());
+}
+
+/// The fewest clock cycles of ten launches, after one that loads the code. Adds to `wrong` each thread whose result is
+/// wrong.
+double cycles_of(const std::vector<int>& paths, int steps, int& wrong) {
+  const gpu::DeviceArray<int> device_paths(paths);
+  gpu::DeviceArray<float> results(paths.size());
+  gpu::DeviceArray<long long> cycles(1);
+  std::vector<long long> counted;
+  for (int launch = 0; launch < 11; ++launch) {
+    results.poison();
+    go<<<1, static_cast<unsigned>(paths.size())>>>(device_paths.data(), steps, results.data(), cycles.data());
+    CUDA_CHECK(cudaGetLastError());
+    const std::vector<float> result = results.to_host();
+    for (std::size_t thread = 0; thread < paths.size(); ++thread) {
+      wrong += result[thread] != static_cast<float>(2 * paths[thread]);
+    }
+    counted.push_back(cycles.to_host()[0]);
+  }
+  return static_cast<double>(*std::min_element(counted.begin() + 1, counted.end()));
+}
+
+struct Arrangement {
+  const char* name;
+  std::vector<int> (*of)(int threads, int paths);
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int steps = 1'000;
+  int steps = 1'000, warps = 32;
   cookbook::Options options("What a branch costs that splits a warp");
-  options.add("steps", steps, "length of each way", 200, 100'000);
+  options.add("steps", steps, "length of each path; from 200 steps on the results are exact", 200, 100'000);
+  options.add("warps", warps, "warps of the block", 1, 32);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
+  const int threads = warps * warp_size;
   int wrong = 0;
-  const auto unsplit = static_cast<double>(measure(1, false, steps).cycles);
-  cookbook::println("clock cycles, divided by those of one way");
-  cookbook::println("the block goes   each warp goes all of them   each warp goes one");
-  for (int ways = 1; ways <= warp_size; ways *= 2) {
-    const Measured all = measure(ways, false, steps), one = measure(ways, true, steps);
-    wrong += all.wrong + one.wrong;
-    cookbook::println("{:3} {:<10} {:25.2f} x {:18.2f} x", ways, ways == 1 ? "way" : "ways", all.cycles / unsplit,
-                      one.cycles / unsplit);
+  const double one_path = cycles_of(thread_by_thread(threads, 1), steps, wrong);
+  cookbook::println("clock cycles, divided by the {:.0f} of one path", one_path);
+  cookbook::println("{:<20}{:7}{:9}{:9}{:9}{:9}{:9}{:>26}", "paths in the block", 1, 2, 4, 8, 16, 32,
+                    "paths per warp, of 32");
+  for (const auto& [name, of] : {Arrangement{"thread by thread", thread_by_thread},
+                                 {"warp by warp", warp_by_warp},
+                                 {"at random", at_random},
+                                 {"at random, sorted", sorted}}) {
+    std::string row;
+    for (int paths = 1; paths <= most_paths; paths *= 2) {
+      row += fmt::format("{:7.2f} x", cycles_of(of(threads, paths), steps, wrong) / one_path);
+    }
+    cookbook::println("{:<20}{}{:24.1f}", name, row, different_per_warp(of(threads, most_paths)));
   }
 
   cookbook::Checks checks;
