@@ -21,7 +21,7 @@ const std::string steps[] = {"1 one thread per element", "2 tiles of 16 x 16",  
                              "3 8 x 16 sums per thread", "4 four floats per load", "5 asynchronous copies"};
 
 /// After the name of a step: loads, at most, reached, of cuBLAS.
-const std::string row = " +[0-9]+ +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$";
+const std::string row = " +[0-9.]+ +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$";
 
 TEST(cuda_tiled_product, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_tiled_product", "cuda_tiled_product_race"}) {
@@ -43,7 +43,7 @@ TEST(cuda_tiled_product, every_step_has_the_bits_of_the_processor_at_every_size)
     for (const std::string& step : steps) {
       EXPECT_EQ(result.lines_with("^" + step + row).size(), 1U) << result.text();
     }
-    EXPECT_TRUE(result.has_line("ok    all steps, elements of 1000 whose bits are not the processor's: 0"))
+    EXPECT_TRUE(result.has_line("ok    elements whose bits differ from the processor's, of 1000 per step: 0"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    steps with an element whose bits are not those of step 1: 0")) << result.text();
   }
@@ -89,11 +89,11 @@ TEST(cuda_tiled_product, steps_1_and_2_check_the_bounds) {
 TEST(cuda_tiled_product, at_most_follows_from_loads_clock_and_multiprocessors) {
   const auto result = run("cuda_tiled_product", {"--size", "256"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  const auto loads = result.captures(" ([0-9]+) +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
-  EXPECT_EQ(loads, (std::vector<std::string>{"256", "160", "160", "24", "6", "6"})) << result.text();
+  const auto loads = result.captures(" ([0-9.]+) +[0-9.]+ TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
+  EXPECT_EQ(loads, (std::vector<std::string>{"2.00", "1.25", "1.25", "0.19", "0.05", "0.05"})) << result.text();
   int khz = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
-  // Operations per cycle: of 32 threads, two each, per multiply-add; 128 in so many cycles.
+  // Operations per cycle: of 32 threads, two each, per multiply-add; 128 of these in so many cycles.
   const double cycles[] = {256, 160, 160, 38, 33.5, 33.5};
   const auto at_most = result.captures(" ([0-9.]+) TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
   ASSERT_EQ(at_most.size(), std::size(steps)) << result.text();
@@ -103,7 +103,7 @@ TEST(cuda_tiled_product, at_most_follows_from_loads_clock_and_multiprocessors) {
   }
 }
 
-TEST(cuda_tiled_product_timing, every_step_is_faster_than_the_one_before_and_below_its_limit) {
+TEST(cuda_tiled_product_timing, every_step_is_faster_than_the_one_before_and_the_last_nearly_as_fast_as_cublas) {
   const auto result = run("cuda_tiled_product");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
   const auto at_most = result.captures(" ([0-9.]+) TFLOP/s +[0-9.]+ TFLOP/s +[0-9]+ %$");
@@ -120,6 +120,7 @@ TEST(cuda_tiled_product_timing, every_step_is_faster_than_the_one_before_and_bel
     EXPECT_LT(speed, std::stod(at_most[i])) << result.text();
     EXPECT_NEAR(std::stod(shares[i]), 100 * speed / std::stod(library[0]), 1) << result.text();
   }
+  EXPECT_GT(std::stod(shares.back()), 90) << result.text();
 }
 
 TEST(cuda_tiled_product, whole_numbers_are_exact_at_the_size_of_the_article) {

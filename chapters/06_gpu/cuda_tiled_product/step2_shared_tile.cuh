@@ -3,8 +3,8 @@
 
 #include "matrix.cuh"
 
-/// Each element is loaded n / side times from global memory instead of n times: with tiles of 32 x 32, 50 times for
-/// n = 1600. Where a tile reaches beyond the matrices it is filled up with zeros, which add nothing to a sum.
+/// Each element is loaded n / side times from global memory instead of n times: with tiles of 32 x 32, 128 times for
+/// n = 4096. Where a tile reaches beyond the matrices it is filled up with zeros, which add nothing to a sum.
 template <int side>
 __global__ void shared_tile_product(const float* a, const float* b, float* c, int n, int stride) {
   __shared__ float a_tile[side][side], b_tile[side][side];
