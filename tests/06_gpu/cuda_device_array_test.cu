@@ -180,6 +180,21 @@ TEST(cuda_device_array_array, may_be_part_of_the_expression_that_is_assigned_to_
   EXPECT_EQ(a.get(), (Floats{2, 6, 12}));
 }
 
+/// A thread works out four elements, which are 256 apart; only the last block may have fewer.
+TEST(cuda_device_array_array, works_out_every_element_in_place_for_any_size) {
+  if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
+  for (const std::size_t size : {1, 255, 256, 257, 768, 769, 1023, 1024, 1025, 1792, 1793, 2048, 5000}) {
+    Floats numbers(size), expected(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      numbers[i] = static_cast<float>(i);
+      expected[i] = static_cast<float>(3 * i + 1);
+    }
+    Array a(numbers);
+    a = a + 2 * a + 1;
+    EXPECT_EQ(a.get(), expected) << size;
+  }
+}
+
 TEST(cuda_device_array_array, rounds_after_each_operation) {
   if (!gpu::device_found()) GTEST_SKIP() << "no CUDA device";
   // 1 + 2^-12, squared, is 1 + 2^-11 + 2^-24; rounded it has no 2^-24, so what is left is 0.
@@ -223,7 +238,8 @@ TEST(cuda_device_array_timing, one_pass_is_faster_than_an_array_per_operator) {
   const auto result = run("cuda_device_array");
   if (result.exit_code == 77) GTEST_SKIP() << result.err[0];
   const Row seven_arrays = row_of(result, per_operator), three_arrays = row_of(result, at_once);
-  EXPECT_LT(three_arrays.time, 0.7 * seven_arrays.time) << result.text();
+  EXPECT_LT(three_arrays.time, 0.55 * seven_arrays.time) << "3 / 7 is 0.43\n" << result.text();
+  EXPECT_LT(three_arrays.time, 1.1 * three_arrays.at_copy_speed) << result.text();
   // What moves the arrays is not much faster than a copy.
   EXPECT_GT(seven_arrays.time, 0.8 * seven_arrays.at_copy_speed) << result.text();
   EXPECT_GT(three_arrays.time, 0.8 * three_arrays.at_copy_speed) << result.text();

@@ -39,11 +39,29 @@ struct Expression {
   __device__ float operator[](std::size_t i) const { return Operation()(left[i], right[i]); }
 };
 
-/// One thread per element works out the whole expression; what lies between stays in registers.
+constexpr int threads = 256;  // of a block; each works out four elements
+
+/// Works out the whole expression, element by element; what lies between stays in registers. A thread's four elements
+/// are a block's width apart, so that neighbouring threads have neighbouring ones. All four are loaded before the first
+/// is stored: so the memory has four requests at a time from each thread, per array.
 template <typename Operand>
 __global__ void evaluate(Operand expression, float* result, std::size_t count) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) result[i] = expression[i];
+  const std::size_t first = std::size_t{4} * threads * blockIdx.x + threadIdx.x;
+  if (first + 3 * threads < count) {
+    float four[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) four[k] = expression[first + k * threads];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) result[first + k * threads] = four[k];
+  } else {  // in the last block
+    for (std::size_t i = first; i < count; i += threads) result[i] = expression[i];
+  }
+}
+
+template <typename Operand>
+void start_evaluation(const Operand& expression, float* result, std::size_t count) {
+  evaluate<<<static_cast<unsigned>((count + 4 * threads - 1) / (4 * threads)), threads>>>(expression, result, count);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 /// Numbers on the device. An Array can be moved, but not copied.
@@ -76,8 +94,7 @@ class Array {
     if (size_ == 0) return *this;
     ++kernels;
     arrays_moved += Expression<Parts...>::arrays + 1;
-    evaluate<<<static_cast<unsigned>((size_ + 255) / 256), 256>>>(expression, memory_.data(), size_);
-    CUDA_CHECK(cudaGetLastError());
+    start_evaluation(expression, memory_.data(), size_);
     return *this;
   }
 

@@ -23,27 +23,11 @@
 
 namespace {
 
-/// Elements of an array that begins at a multiple of 16 bytes, which the compiler is told here. So it joins the loads
-/// of four neighbours.
-struct AlignedElements {
-  const float* values;
-  __device__ float operator[](std::size_t i) const {
-    return static_cast<const float*>(__builtin_assume_aligned(values, 16))[i];
-  }
-};
-
-/// The fast form of evaluate(): four neighbouring elements per thread, in loads and a store of 16 bytes.
+/// The obvious kernel: one element per thread.
 template <typename Operand>
-__global__ void evaluate_fours(Operand expression, float* result, std::size_t count) {
-  const std::size_t first = 4 * (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);
-  if (first + 4 <= count) {
-    float four[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) four[k] = expression[first + k];
-    __stcs(reinterpret_cast<float4*>(result + first), make_float4(four[0], four[1], four[2], four[3]));
-  } else {
-    for (std::size_t i = first; i < count; ++i) result[i] = expression[i];
-  }
+__global__ void evaluate_one(Operand expression, float* result, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) result[i] = expression[i];
 }
 
 /// 2x + 5y with the same rounding as the operators of Array.
@@ -63,9 +47,7 @@ __global__ void count_wrong(const float* result, std::size_t count, unsigned lon
   if (!(result[i] == expected)) atomicAdd(wrong, 1ULL);
 }
 
-unsigned blocks_for(std::size_t threads, unsigned per_block = 256) {
-  return static_cast<unsigned>((threads + per_block - 1) / per_block);
-}
+unsigned blocks_for(std::size_t count) { return static_cast<unsigned>((count + 255) / 256); }
 
 }  // namespace
 
@@ -88,23 +70,15 @@ int main(int argc, char** argv) {
   // The two arrays that an array per operator needs as well, kept from run to run: no run allocates.
   gpu::DeviceArray<float> t(count), u(count);
   const auto per_operator = [&] {
-    evaluate<<<blocks_for(count), 256>>>(combine<Times>(Number{2}, x), t.data(), count);
-    evaluate<<<blocks_for(count), 256>>>(combine<Times>(Number{5}, y), u.data(), count);
-    evaluate<<<blocks_for(count), 256>>>(combine<Plus>(Elements{t.data(), count}, Elements{u.data(), count}), c.data(),
-                                         count);
+    start_evaluation(combine<Times>(Number{2}, x), t.data(), count);
+    start_evaluation(combine<Times>(Number{5}, y), u.data(), count);
+    start_evaluation(combine<Plus>(Elements{t.data(), count}, Elements{u.data(), count}), c.data(), count);
+  };
+  const auto one_element_per_thread = [&] {
+    evaluate_one<<<blocks_for(count), 256>>>(expression, c.data(), count);
     CUDA_CHECK(cudaGetLastError());
   };
-  const auto one_pass = [&] {
-    evaluate<<<blocks_for(count), 256>>>(expression, c.data(), count);
-    CUDA_CHECK(cudaGetLastError());
-  };
-  using Product = Expression<Times, Number, AlignedElements>;
-  const Expression<Plus, Product, Product> aligned{
-      {Number{2}, {a.data()}, count}, {Number{5}, {b.data()}, count}, count};
-  const auto one_pass_of_fours = [&] {
-    evaluate_fours<<<blocks_for((count + 3) / 4, 768), 768>>>(aligned, c.data(), count);
-    CUDA_CHECK(cudaGetLastError());
-  };
+  const auto one_pass = [&] { start_evaluation(expression, c.data(), count); };
   const auto by_thrust = [&] {
     thrust::transform(thrust::cuda::par_nosync, a.data(), a.data() + count, b.data(), c.data(), LinearCombination());
   };
@@ -118,8 +92,8 @@ int main(int argc, char** argv) {
   std::vector<std::pair<std::string, std::function<void()>>> ways = {
       {"an array per operator", per_operator},
       {"an array per operator, by thrust::transform", thrust_per_operator},
-      {"one pass, one element per thread", one_pass},
-      {"one pass, four elements per thread", one_pass_of_fours},
+      {"one pass, one element per thread", one_element_per_thread},
+      {"one pass, four elements per thread", one_pass},
       {"one pass, thrust::transform", by_thrust}};
 #if CUB_VERSION >= 200800
   const std::string library = "one pass, cub::DeviceTransform";
@@ -146,17 +120,6 @@ int main(int argc, char** argv) {
     checks.equal("wrong results: " + name, wrong.to_host()[0], 0U);
     rows.push_back(gpu::timed_row(name, 3 * bytes, work));  // what the job needs: a and b read, c written
   }
-
-  // One of the products alone, which reads one array and writes one: how fast are the parts of "an array per operator"?
-  rows.push_back(gpu::timed_row("2 * a alone, one element per thread", 2 * bytes, [&] {
-    evaluate<<<blocks_for(count), 256>>>(combine<Times>(Number{2}, x), t.data(), count);
-    CUDA_CHECK(cudaGetLastError());
-  }));
-  rows.push_back(gpu::timed_row("2 * a alone, four elements per thread", 2 * bytes, [&] {
-    evaluate_fours<<<blocks_for((count + 3) / 4, 768), 768>>>(
-        Expression<Times, Number, AlignedElements>{Number{2}, {a.data()}, count}, t.data(), count);
-    CUDA_CHECK(cudaGetLastError());
-  }));
 
   cookbook::Figures figures(fmt::format("2 * a + 5 * b, {} floats", count), cookbook::rate("GB/s", 1e9), gpu::device());
   figures.percent_of("copy");
