@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <vector>
 
 #include "support/files.hpp"
@@ -265,6 +266,29 @@ TEST_F(container_Server, is_killed_with_its_object_without_being_asked) {
   pthread_sigmask(SIG_UNBLOCK, &child_ended, nullptr);
 }
 
+TEST_F(container_Server, ends_with_the_program_that_has_made_it) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t maker = fork();
+  if (maker == 0) {
+    const pid_t server = start_isolated(root_.path);
+    if (write(ends[1], &server, sizeof server) != sizeof server) _exit(1);
+    while (true) pause();
+  }
+  pid_t server = 0;
+  ASSERT_EQ(read(ends[0], &server, sizeof server), static_cast<ssize_t>(sizeof server));
+  const std::string program = "/proc/" + std::to_string(server) + "/cmdline";
+  for (int i = 0; i < 500 && test_support::text_of(program) != std::string("/greeting\0", 10); ++i) usleep(10'000);
+  const int watched = static_cast<int>(syscall(SYS_pidfd_open, server, 0));
+  ASSERT_GE(watched, 0);
+  kill(maker, SIGKILL);
+  waitpid(maker, nullptr, 0);
+  pollfd ended = {watched, POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 10'000), 1) << "it is still there 10 s later";
+  kill(server, SIGKILL);
+  close(watched), close(ends[0]), close(ends[1]);
+}
+
 TEST_F(container_Server, a_folder_without_the_program_is_an_exit_code) {
   const test_support::TemporaryDirectory empty;
   Isolated nothing(empty.path);
@@ -282,9 +306,25 @@ TEST(container, leaves_nothing_behind) {
   EXPECT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    what the first container sees: [\"1\", \"1\", \"0\", \"0\", \"0\", \"greeting\"]"))
       << result.text();
-  const auto outside = result.captures("^inherited files from 3 on +(\\d+) +0 +close_range$");
+  const auto outside = result.captures("^inherited files from 3 on +(\\d+) +0 +\\d+ +close_range$");
   ASSERT_EQ(outside.size(), 1U) << result.text();
   EXPECT_GE(std::stoi(outside[0]), 1) << "the view outside shows the file that children inherit";
+
+  const auto number = result.captures("^process number +\\d+ +1 +(\\d+) +CLONE_NEWPID$");
+  ASSERT_EQ(number.size(), 1U) << result.text();
+  EXPECT_GT(std::stoi(number[0]), 1) << result.text();
+  std::vector<std::string> lines = {"environment variables +(\\d+) +0 +(\\d+) +execve",
+                                    "inherited files from 3 on +(\\d+) +0 +(\\d+) +close_range",
+                                    "capabilities +(\\d+) +0 +(\\d+) +capset",
+                                    "files in the root directory +(\\d+) names +greeting +(\\d+) names +chroot"};
+  if (geteuid() == 0) lines.emplace_back("network devices that are on +(\\d+) +1 +(\\d+) +CLONE_NEWNET");
+  for (const std::string& line : lines) {
+    std::smatch values;
+    const auto found = result.lines_with("^" + line + "$");
+    ASSERT_EQ(found.size(), 1U) << line << '\n' << result.text();
+    ASSERT_TRUE(std::regex_match(found[0], values, std::regex(line))) << line;
+    EXPECT_EQ(values[1], values[2]) << "without the step a process sees what is outside\n" << result.text();
+  }
 }
 
 TEST(container, podman_builds_the_same_image_from_the_containerfile) {

@@ -5,8 +5,7 @@ archive again, the layer, with the files of the image; the other two describe it
 Usage: build_image.py CONTAINERFILE FOLDER NAME:TAG ARCHIVE    files that are copied come from FOLDER
 
 The archive has the format of `docker save`. It knows FROM scratch, COPY of one file, EXPOSE and ENTRYPOINT. The same
-files always make the same archive. The Containerfile may be by somebody whom one does not trust, so COPY takes no file
-from outside of FOLDER, and puts none outside of the image.
+files always make the same archive.
 """
 import hashlib
 import io

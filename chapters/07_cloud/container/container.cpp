@@ -1,8 +1,9 @@
 // Container
 //
 // What does a process see in a container that it does not see outside, and the other way round? The program starts the
-// same server twice without an engine, each time in a container made by hand, asks it what it sees, sets that beside
-// what it sees when it is started as usual, and names the system call that makes the difference.
+// same server twice without an engine, each time in a container made by hand, asks it what it sees, and sets that
+// beside what it sees when it is started as usual. Then it starts it once more for each line, with one step left out:
+// which call or flag makes the difference? The calls are in start_isolated, in isolated.hpp.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/container/container.cpp common/cookbook/*.cpp -lfmt -pthread -o container
 // Run:     run.sh BIN, which unpacks the image; or container --root FOLDER
@@ -23,21 +24,6 @@
 
 namespace {
 
-/// What the web server in a container answers to GET.
-std::string get(const Isolated& container, const std::string& path) {
-  const int server = container.connect_to(5000);
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: container\r\n\r\n";
-  send(server, request.data(), request.size(), MSG_NOSIGNAL);
-  std::string answer;
-  char part[1024];
-  for (ssize_t count; (count = recv(server, part, sizeof part, 0)) > 0;) {
-    answer.append(part, static_cast<std::size_t>(count));
-  }
-  close(server);
-  const auto end_of_head = answer.find("\r\n\r\n");
-  return end_of_head == answer.npos ? answer : answer.substr(end_of_head + 4);
-}
-
 /// The lines "what: value" of a view, as pairs.
 std::vector<std::pair<std::string, std::string>> lines_of(const std::string& view) {
   std::vector<std::pair<std::string, std::string>> lines;
@@ -49,20 +35,27 @@ std::vector<std::pair<std::string, std::string>> lines_of(const std::string& vie
   return lines;
 }
 
-/// What isolated.hpp does so that the container's process sees something else, line by line.
-constexpr std::array<const char*, 6> means = {"CLONE_NEWPID", "CLONE_NEWNET", "execve",
+/// The steps of start_isolated, in the order of the lines of a view.
+constexpr std::array<const char*, 6> steps = {"CLONE_NEWPID", "CLONE_NEWNET", "execve",
                                               "close_range",  "capset",       "chroot"};
 
-/// Prints both views side by side; of many files how many there are.
-void compare(const std::string& outside, const std::string& inside) {
-  const auto shown = [](const std::string& value) {
-    const auto names = std::count(value.begin(), value.end(), ' ') + 1;
-    return names > 2 ? fmt::format("{} names", names) : value;
+/// What the program sees in a container for which one step was left out.
+std::string view_without(const std::string& step, const std::string& root) {
+  const auto work = [&] { cookbook::exit_code_of(start_isolated(root, step, "view")); };
+  return cookbook::ChildProcess(work).read_all();
+}
+
+/// Prints both views side by side, and what each line says if its step is left out; of many files how many there are.
+void compare(const std::string& outside, const std::string& inside, const std::string& root) {
+  const auto value = [](const std::string& view, std::size_t line) {
+    const std::string text = lines_of(view).at(line).second;
+    const auto names = std::count(text.begin(), text.end(), ' ') + 1;
+    return names > 2 ? fmt::format("{} names", names) : text;
   };
-  cookbook::println("{:<32}{:<16}{:<16}by", "a process sees", "outside", "in a container");
-  const auto there = lines_of(inside);
-  for (std::size_t i = 0; const auto& [what, value] : lines_of(outside)) {
-    cookbook::println("{:<32}{:<16}{:<16}{}", what, shown(value), shown(there.at(i).second), means.at(i));
+  cookbook::println("{:<30}{:<11}{:<16}without one step", "a process sees", "outside", "in a container");
+  for (std::size_t i = 0; const auto& [what, seen] : lines_of(outside)) {
+    cookbook::println("{:<30}{:<11}{:<16}{:<9} {}", what, value(outside, i), value(inside, i),
+                      value(view_without(steps.at(i), root), i), steps.at(i));
     ++i;
   }
 }
@@ -76,12 +69,13 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   try {
-    check(open("/", O_RDONLY | O_DIRECTORY), "open");  // a file that children inherit, unless one takes care
+    check(open("/", O_RDONLY | O_DIRECTORY),
+          "open");  // stays open on purpose: children inherit it if one takes no care
     const std::string outside = cookbook::ChildProgram({root + "/greeting", "view"}).read_all();
     if (!may_isolate()) throw std::system_error(errno, std::generic_category(), "unshare");
     Isolated first(root), second(root);
-    const std::string inside = get(first, "/view");
-    compare(outside, inside);
+    const std::string inside = first.get("/view");
+    compare(outside, inside, root);
 
     const auto values_of = [](const std::string& view) {
       std::vector<std::string> values;
@@ -90,7 +84,7 @@ int main(int argc, char** argv) {
     };
     cookbook::Checks checks;
     checks.equal("what the first container sees", values_of(inside), {"1", "1", "0", "0", "0", "greeting"});
-    checks.equal("what the second one sees", values_of(get(second, "/view")), {"1", "1", "0", "0", "0", "greeting"});
+    checks.equal("what the second one sees", values_of(second.get("/view")), {"1", "1", "0", "0", "0", "greeting"});
     checks.equal("exit codes of both after SIGTERM", std::vector{first.stop(), second.stop()}, {0, 0});
     return checks.exit_code();
   } catch (const std::system_error& error) {
