@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <latch>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -15,7 +16,7 @@ namespace {
 
 using test_support::run;
 
-const auto ways = {Way::block, Way::cyclic, Way::manager_worker, Way::work_stealing};
+const auto ways = {Way::block, Way::cyclic, Way::one_queue, Way::work_stealing};
 
 /// The first items of a worker's tasks, taken one after the other until there is none.
 std::vector<int> all_of(Mapping& mapping, std::size_t worker) {
@@ -61,8 +62,8 @@ TEST(parallel_design, static_mappings_give_each_worker_its_own_tasks_and_no_othe
   EXPECT_EQ(all_of(cyclic, 0), (std::vector{0, 2, 4, 6}));
 }
 
-TEST(parallel_design, the_manager_gives_the_next_task_to_whoever_asks) {
-  Mapping mapping(Way::manager_worker, tasks_of(5, 1), 3);
+TEST(parallel_design, one_queue_gives_the_next_task_to_whoever_asks) {
+  Mapping mapping(Way::one_queue, tasks_of(5, 1), 3);
   EXPECT_EQ(mapping.next(2)->first, 0);
   EXPECT_EQ(mapping.next(0)->first, 1);
   EXPECT_EQ(all_of(mapping, 2), (std::vector{2, 3, 4}));
@@ -105,109 +106,102 @@ TEST(parallel_design, each_task_is_done_once_by_any_number_of_workers_at_the_sam
   }
 }
 
-TEST(parallel_design, an_item_takes_three_hundred_steps_for_each_of_its_units) {
-  for (const int item : {0, 1, 7, 2047}) {
-    Sum number = static_cast<Sum>(item);
-    for (int unit = 0; unit < units_of(item, 2048); ++unit) {
-      for (int step = 0; step < 300; ++step) number = 1 + 0xbf58476d1ce4e5b9 * (number ^ (number >> 29));
+TEST(parallel_design, an_item_takes_so_many_steps_for_each_of_its_units) {
+  for (const int steps : {30, 300}) {
+    for (const int item : {0, 1, 7, 2047}) {
+      Sum number = static_cast<Sum>(item);
+      for (int unit = 0; unit < units_of(item, 2048); ++unit) {
+        for (int step = 0; step < steps; ++step) number = 1 + 0xbf58476d1ce4e5b9 * (number ^ (number >> 29));
+      }
+      EXPECT_EQ(do_item(item, 2048, steps), number) << item;
     }
-    EXPECT_EQ(do_item(item, 2048), number) << item;
   }
 }
 
-TEST(parallel_design, a_worker_that_has_done_nothing_has_nothing_in_its_record) {
-  const Record none;
-  EXPECT_EQ(none.units, 0);
-  EXPECT_EQ(none.sum, 0U);
-  EXPECT_EQ(none.end(), 0);
+TEST(parallel_design, the_makespan_ends_with_the_last_worker) {
+  EXPECT_EQ(makespan_of({{}, {0, 0, 2.5}}), 2.5);
+  EXPECT_EQ(makespan_of({{0, 0, 3}, {0, 0, 2.5}, {}}), 3);
 }
 
-TEST(parallel_design, the_makespan_ends_with_the_last_task_of_the_last_worker) {
-  const Record none, one = {{{{0, 1}, 2.5}}}, two = {{{{1, 2}, 1}, {{2, 3}, 3}}};
-  EXPECT_EQ(makespan_of({none, one}), 2.5);
-  EXPECT_EQ(makespan_of({two, one, none}), 3);
+TEST(parallel_design, the_imbalance_is_the_work_of_the_busiest_over_the_average) {
+  EXPECT_EQ(imbalance_of({{0, 5, 0}, {0, 5, 0}}), 1);
+  EXPECT_EQ(imbalance_of({{0, 6, 0}, {0, 0, 0}, {0, 3, 0}}), 2);
 }
 
-TEST(parallel_design, the_best_of_three_runs_is_the_one_with_the_shortest_makespan) {
+TEST(parallel_design, the_best_run_is_the_one_with_the_shortest_makespan) {
   std::vector<double> makespans = {1, 2, 3};
   do {
-    std::size_t runs = 0;
-    const auto best = best_of_three([&] {
-      // The worker that ends first says nothing of a run.
-      const Record last = {{{{0, 1}, makespans.at(runs)}}}, first = {{{{1, 2}, 0.5 / makespans.at(runs)}}};
-      ++runs;
-      return std::vector{first, last};
-    });
-    EXPECT_EQ(runs, makespans.size());
+    ::Run best;
+    // The worker that ends first says nothing of a run.
+    for (const double makespan : makespans) keep_best(best, {{0, 0, makespan}, {0, 0, 0.5 / makespan}});
     EXPECT_EQ(makespan_of(best), 1) << testing::PrintToString(makespans);
   } while (std::ranges::next_permutation(makespans).found);
 }
 
-TEST(parallel_design, the_program_shows_a_time_line_per_worker) {
-  for (const std::string workers : {"1", "3", "7"}) {
-    const auto result = run("parallel_design", {"--workers", workers, "--group", "50", "--draw"});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("^[a-z /]+( +[0-9.]+ x){3} +[0-9.]+ ms$").size(), 4U) << result.text();
-    const auto lines = result.captures("^  ([1-4.]{60})$");
-    ASSERT_EQ(lines.size(), 4U * std::stoul(workers)) << result.text();
-    for (auto first = lines.begin(); first != lines.end(); first += std::stol(workers)) {
-      EXPECT_TRUE(std::any_of(first, first + std::stol(workers), [](const auto& line) { return line.back() != '.'; }))
-          << "the last worker to finish is not idle\n"
-          << result.text();
-    }
-    EXPECT_TRUE(result.has_line("ok    mappings with another result than one worker alone: 0")) << result.text();
+/// The figures of a row, in the order of the columns: a gain and what to expect of it, for each size of a task.
+std::vector<double> row_of(const test_support::Result& result, const std::string& name) {
+  std::string regex = "^" + name;
+  for (int i = 0; i < 3; ++i) regex += " +([0-9.]+) x +\\(([0-9.]+) x\\)";
+  std::vector<double> figures;
+  std::smatch groups;
+  for (const std::string& line : result.lines_with(regex + "$")) {
+    if (!std::regex_match(line, groups, std::regex(regex))) continue;
+    for (std::size_t i = 1; i < groups.size(); ++i) figures.push_back(std::stod(groups[i]));
   }
+  return figures;
 }
 
-TEST(parallel_design, the_time_lines_of_block_show_the_quarters_of_each_worker) {
-  const auto result = run("parallel_design", {"--workers", "2", "--draw"});
-  const auto lines = result.captures("^  ([1-4.]{60})$");
-  ASSERT_EQ(lines.size(), 8U) << result.text();
-  EXPECT_EQ(lines[0].find_first_of("34"), std::string::npos) << result.text();
-  EXPECT_EQ(lines[1].find_first_of("12"), std::string::npos) << result.text();
-  EXPECT_NE(lines[1].find('4'), std::string::npos) << "it has the last quarter, most of the work\n" << result.text();
-}
-
-TEST(parallel_design, the_gain_is_the_time_of_the_loop_over_the_makespan_and_the_imbalance_tells_what_to_expect) {
-  const auto result = run("parallel_design", {"--workers", "2"});
-  const auto loop = result.captures("^one loop +([0-9.]+) ms$"),
-             makespans = result.captures("^[a-z /]+ .* x +([0-9.]+) ms$"),
-             imbalances = result.captures("^[a-z /]+ +([0-9.]+) x +[0-9.]+ x +[0-9.]+ x "),
-             expected = result.captures("^[a-z /]+ +[0-9.]+ x +([0-9.]+) x +[0-9.]+ x "),
-             gains = result.captures("^[a-z /]+ +[0-9.]+ x +[0-9.]+ x +([0-9.]+) x ");
-  ASSERT_TRUE(loop.size() == 1 && makespans.size() == 4 && gains.size() == 4) << result.text();
-  ASSERT_TRUE(imbalances.size() == 4 && expected.size() == 4) << result.text();
-  for (std::size_t way = 0; way < gains.size(); ++way) {
-    const double gain = std::stod(loop[0]) / std::stod(makespans[way]);
-    EXPECT_NEAR(std::stod(gains[way]), gain, 0.01 + 0.01 * gain) << result.text();
-    EXPECT_NEAR(std::stod(expected[way]), 2 / std::stod(imbalances[way]), 0.02) << result.text();
-  }
-}
-
-TEST(parallel_design, idle_workers_are_those_without_a_task) {
-  const auto result = run("parallel_design", {"--workers", "3", "--group", "1024", "--draw"});  // two tasks
-  EXPECT_GE(result.lines_with("^  [.]{60}$").size(), 4U) << result.text();
-  EXPECT_TRUE(result.has_line("partitioning        2048 items, 14689 units of work")) << result.text();
-  EXPECT_TRUE(result.has_line("agglomeration       2 tasks of 1024 items")) << result.text();
-}
-
-TEST(parallel_design, the_imbalance_of_static_mappings_is_what_the_units_say) {
-  for (const int workers : {2, 4}) {
-    std::vector<long> block(static_cast<std::size_t>(workers)), cyclic = block;
-    long all = 0;
-    for (int item = 0; item < 2048; ++item) {
-      const int units = units_of(item, 2048), task = item / 16;
-      block[static_cast<std::size_t>(task * workers / 128)] += units;
-      cyclic[static_cast<std::size_t>(task % workers)] += units;
-      all += units;
-    }
-    const auto text = [&](const std::vector<long>& units) {
-      return fmt::format("{:.2f}",
-                         static_cast<double>(*std::ranges::max_element(units)) * workers / static_cast<double>(all));
-    };
+TEST(parallel_design, the_program_shows_a_gain_for_each_mapping_and_size_of_a_task) {
+  for (const int workers : {1, 3, 7}) {
     const auto result = run("parallel_design", {"--workers", std::to_string(workers)});
-    EXPECT_EQ(result.captures("^block +([0-9.]+) x "), std::vector<std::string>{text(block)}) << result.text();
-    EXPECT_EQ(result.captures("^cyclic +([0-9.]+) x "), std::vector<std::string>{text(cyclic)}) << result.text();
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    for (const std::string name : {"block", "cyclic", "one queue", "work stealing"}) {
+      const std::vector<double> figures = row_of(result, name);
+      ASSERT_EQ(figures.size(), 6U) << name << '\n' << result.text();
+      for (const std::size_t expected : {1U, 3U, 5U}) {
+        EXPECT_GE(figures[expected], 0.99) << result.text();
+        EXPECT_LE(figures[expected], workers + 0.01) << result.text();
+        EXPECT_GT(figures[expected - 1], 0) << result.text();
+      }
+    }
+    EXPECT_TRUE(result.has_line("ok    runs with another result than one worker alone: 0")) << result.text();
+    EXPECT_EQ(result.lines_with("^2048 items, 14689 units of work; one worker takes [0-9.]+ ms$").size(), 1U)
+        << result.text();
+    EXPECT_TRUE(result.has_line(fmt::format("gain of {} workers ({} / imbalance)", workers, workers)));
+  }
+}
+
+TEST(parallel_design, one_worker_gains_nothing_by_large_tasks) {
+  const auto result = run("parallel_design", {"--workers", "1", "--steps", "300"});
+  for (const std::string name : {"block", "cyclic", "one queue", "work stealing"}) {
+    const std::vector<double> figures = row_of(result, name);
+    ASSERT_EQ(figures.size(), 6U) << name << '\n' << result.text();
+    EXPECT_NEAR(figures[4], 1, 0.3) << "the gain is the time alone over the makespan\n" << result.text();
+    for (const std::size_t expected : {1U, 3U, 5U}) EXPECT_EQ(figures[expected], 1) << result.text();
+  }
+}
+
+TEST(parallel_design, static_mappings_are_expected_to_gain_what_the_units_say) {
+  for (const int workers : {2, 4}) {
+    const auto result = run("parallel_design", {"--workers", std::to_string(workers)});
+    const std::vector<double> block_row = row_of(result, "block"), cyclic_row = row_of(result, "cyclic");
+    ASSERT_TRUE(block_row.size() == 6 && cyclic_row.size() == 6) << result.text();
+    for (std::size_t column = 1; const int group : {1, 16, 512}) {
+      std::vector<long> block(static_cast<std::size_t>(workers)), cyclic = block;
+      long all = 0;
+      for (int item = 0; item < 2048; ++item) {
+        const int units = units_of(item, 2048), task = item / group;
+        block[static_cast<std::size_t>(task * workers / (2048 / group))] += units;
+        cyclic[static_cast<std::size_t>(task % workers)] += units;
+        all += units;
+      }
+      const auto expected = [&](const std::vector<long>& units) {
+        return static_cast<double>(all) / static_cast<double>(*std::ranges::max_element(units));
+      };
+      EXPECT_NEAR(block_row[column], expected(block), 0.006) << result.text();
+      EXPECT_NEAR(cyclic_row[column], expected(cyclic), 0.006) << result.text();
+      column += 2;
+    }
   }
 }
 

@@ -19,10 +19,10 @@ inline int units_of(int item, int items) {
   return item < items - items / 4 ? units : 4 * units;
 }
 
-/// Does an item: a chain of steps, each of which needs the one before. A unit takes less than a microsecond.
-inline Sum do_item(int item, int items) {
+/// Does an item: a chain of steps, each of which needs the one before; `steps` of them are a unit.
+inline Sum do_item(int item, int items, int steps) {
   Sum number = static_cast<Sum>(item);
-  for (int step = 300 * units_of(item, items); step > 0; --step)
+  for (int step = steps * units_of(item, items); step > 0; --step)
     number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9 + 1;
   return number;
 }

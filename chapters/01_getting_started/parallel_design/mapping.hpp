@@ -9,12 +9,12 @@
 
 #include "job.hpp"
 
-enum class Way { block, cyclic, manager_worker, work_stealing };
+enum class Way { block, cyclic, one_queue, work_stealing };
 
 /// The list in which task number `t` waits at the start.
 inline std::size_t list_of(Way way, std::size_t t, std::size_t tasks, std::size_t workers) {
   if (way == Way::cyclic) return t % workers;  // dealt out in turn
-  if (way == Way::manager_worker) return 0;    // one list, from which all workers take
+  if (way == Way::one_queue) return 0;         // one list, from which all workers take
   return t * workers / tasks;                  // neighbours together; work stealing begins like this, too
 }
 
@@ -29,10 +29,10 @@ class Mapping {
 
   /// The next task of this worker; nothing if there is none for it any more.
   std::optional<Task> next(std::size_t worker) {
-    const std::size_t own = way_ == Way::manager_worker ? 0 : worker;  // one list for all, or one each
+    const std::size_t own = way_ == Way::one_queue ? 0 : worker;  // one list for all, or one each
     if (const auto task = lists_[own].take_first()) return task;
     if (way_ != Way::work_stealing) return std::nullopt;
-    for (List& victim : lists_) {  // the first list first (with many workers: at random, or all thieves meet there)
+    for (List& victim : lists_) {
       if (const auto task = victim.take_last()) return task;
     }
     return std::nullopt;

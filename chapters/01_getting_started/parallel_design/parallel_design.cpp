@@ -2,17 +2,19 @@
 //
 // Foster's four steps for a job with uneven work. Partitioning: cut it into the smallest pieces that make sense, items.
 // Communication: find out what the pieces have to tell one another, here only their sums. Agglomeration: put items
-// together into tasks, so that handing over a task costs little beside doing it. Mapping: decide which worker does
-// which task. Four mappings (mapping.hpp) do the same job; the program prints how evenly each divides the work, what it
-// should gain by that, and what it gains.
+// together into tasks; how many? Mapping: decide which worker does which task. The program does the job with tasks of
+// three sizes and with four mappings (mapping.hpp), and prints what each gains, and what it would gain if only the
+// division of the work mattered.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/parallel_design/parallel_design.cpp common/cookbook/*.cpp -lfmt -pthread -o parallel_design
-// Run:     parallel_design [--workers N] [--group N] [--draw]
+// Run:     parallel_design [--workers N] [--steps N]
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cookbook/affinity.hpp"
@@ -27,9 +29,21 @@ namespace {
 
 constexpr int items = 2048;
 
-std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
-  Mapping mapping(way, tasks, static_cast<std::size_t>(workers));
-  std::vector<Record> records(static_cast<std::size_t>(workers));
+/// A worker: it does tasks until there is none for it any more.
+Record work(Mapping& mapping, std::size_t worker, int steps) {
+  Record record;
+  while (const auto task = mapping.next(worker)) {
+    for (int item = task->first; item < task->last; ++item) {
+      record.sum += do_item(item, items, steps);
+      record.units += units_of(item, items);
+    }
+  }
+  return record;
+}
+
+Run run(Way way, int group, int workers, int steps) {
+  Mapping mapping(way, tasks_of(items, group), static_cast<std::size_t>(workers));
+  Run records(static_cast<std::size_t>(workers));
   cookbook::Stopwatch watch;
   std::barrier begin(workers, [&]() noexcept { watch = {}; });  // all wait; the last to come starts the watch anew
   {
@@ -37,15 +51,9 @@ std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
     for (std::size_t worker = 0; worker < records.size(); ++worker) {
       threads.emplace_back([&, worker] {
         cookbook::pin(static_cast<int>(worker));  // else the system may run two on one core, and move one only later
-        Record record;
         begin.arrive_and_wait();
-        while (const auto task = mapping.next(worker)) {
-          for (int item = task->first; item < task->last; ++item) {
-            record.sum += do_item(item, items);
-            record.units += units_of(item, items);
-          }
-          record.done.emplace_back(*task, watch.seconds());
-        }
+        Record record = work(mapping, worker, steps);
+        record.end = watch.seconds();
         records[worker] = record;
       });
     }
@@ -53,72 +61,50 @@ std::vector<Record> run(Way way, const std::vector<Task>& tasks, int workers) {
   return records;
 }
 
-/// A worker's time line of `width` places: the quarter of the job that it worked on, 1 to 4, or a dot while it was
-/// idle.
-std::string time_line(const Record& record, double makespan, int width) {
-  std::string line(static_cast<std::size_t>(width), '.');
-  double start = 0;
-  for (const auto& [task, end] : record.done) {
-    const auto place = [&](double time) { return static_cast<std::size_t>(time / makespan * width); };
-    for (std::size_t i = place(start); i < place(end); ++i) line[i] = static_cast<char>('1' + 4 * task.first / items);
-    start = end;
-  }
-  return line;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  int workers = 2, group = 16;
-  bool draw = false;
-  cookbook::Options options("Map the tasks of an uneven job to workers in four ways");
+  int workers = 2, steps = 30;
+  cookbook::Options options("Do an uneven job with tasks of three sizes, mapped to workers in four ways");
   options.add("workers", workers, "threads that work", 1, 64);
-  options.add("group", group, "items per task", 1, items);
-  options.add_flag("draw", draw, "draw a time line per worker: the quarter of the job that it works on");
+  options.add("steps", steps, "steps of calculation per unit of work", 1, 10'000);
   options.parse(argc, argv);
 
-  const std::vector<Task> tasks = tasks_of(items, group);
-  Sum alone = 0;
-  long units = 0;
-  double seconds = 1e9;  // of the plain loop
-  for (int i = 0; i < 3; ++i) {
-    const cookbook::Stopwatch watch;
-    alone = 0;
-    units = 0;
-    for (int item = 0; item < items; ++item) {
-      alone += do_item(item, items);
-      units += units_of(item, items);
-    }
-    seconds = std::min(seconds, watch.seconds());
-  }
-  cookbook::println("partitioning        {} items, {} units of work", items, units);
-  cookbook::println("communication       one sum per worker, at the end");
-  cookbook::println("agglomeration       {} tasks of {} items", tasks.size(), group);
-  cookbook::println("{:<20} imbalance  {:>2} / imbalance     gain   makespan",
-                    fmt::format("mapping, {} workers", workers), workers);
-  cookbook::println("one loop            {:>45.2f} ms", seconds * 1e3);
-
+  constexpr std::array groups = {1, 16, 512};
+  constexpr std::array<std::pair<const char*, Way>, 4> ways = {{{"block", Way::block},
+                                                                {"cyclic", Way::cyclic},
+                                                                {"one queue", Way::one_queue},
+                                                                {"work stealing", Way::work_stealing}}};
+  Run alone;  // one worker with one task, all items
+  std::array<std::array<Run, groups.size()>, ways.size()> best;
   int wrong = 0;
-  for (const auto& [name, way] :
-       {std::pair("block", Way::block), std::pair("cyclic", Way::cyclic),
-        std::pair("manager/worker", Way::manager_worker), std::pair("work stealing", Way::work_stealing)}) {
-    const std::vector<Record> records = best_of_three([&] { return run(way, tasks, workers); });
-    const double makespan = makespan_of(records);
-    Sum sum = 0;
-    long most = 0;
-    std::string lines;
-    for (const Record& record : records) {
-      sum += record.sum;
-      most = std::max(most, record.units);
-      lines += "\n  " + time_line(record, makespan, 60);
+  for (int round = 0; round < 20; ++round) {  // all take turns, so that a change of the clock meets all alike
+    keep_best(alone, run(Way::block, items, 1, steps));
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      for (std::size_t group = 0; group < groups.size(); ++group) {
+        Run records = run(ways[way].second, groups[group], workers, steps);
+        Sum sum = 0;
+        for (const Record& record : records) sum += record.sum;
+        wrong += sum != alone[0].sum;
+        keep_best(best[way][group], std::move(records));
+      }
     }
-    wrong += sum != alone;
-    const double imbalance = static_cast<double>(most) * workers / static_cast<double>(units);
-    cookbook::println("{:<20}{:8.2f} x{:14.2f} x{:7.2f} x{:8.2f} ms{}", name, imbalance, workers / imbalance,
-                      seconds / makespan, makespan * 1e3, draw ? lines : "");
+  }
+
+  const double seconds = makespan_of(alone);
+  cookbook::println("{} items, {} units of work; one worker takes {:.2f} ms", items, alone[0].units, seconds * 1e3);
+  cookbook::println("gain of {} workers ({} / imbalance)", workers, workers);
+  cookbook::println("                 tasks of 1 item       of 16 items      of 512 items");
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    std::string line = fmt::format("{:<14}", ways[way].first);
+    for (const Run& records : best[way]) {
+      line += fmt::format("{:>8.2f} x {:>9}", seconds / makespan_of(records),
+                          fmt::format("({:.2f} x)", workers / imbalance_of(records)));
+    }
+    cookbook::println("{}", line);
   }
 
   cookbook::Checks checks;
-  checks.equal("mappings with another result than one worker alone", wrong, 0);
+  checks.equal("runs with another result than one worker alone", wrong, 0);
   return checks.exit_code();
 }

@@ -1,4 +1,4 @@
-/// What the workers did in a run of the job, and the best of several runs.
+/// What the workers did in a run of the job.
 #pragma once
 
 #include <algorithm>
@@ -7,28 +7,26 @@
 
 #include "job.hpp"
 
-/// What a worker did: the tasks with the time at which each ended, in seconds, and the results.
+/// What a worker did, and when it had no more to do, in seconds from the start.
 struct Record {
-  std::vector<std::pair<Task, double>> done;
-  long units = 0;
   Sum sum = 0;
-  double end() const { return done.empty() ? 0 : done.back().second; }
+  long units = 0;
+  double end = 0;
 };
+using Run = std::vector<Record>;  // one for each worker
 
 /// The time until the last worker has finished.
-inline double makespan_of(const std::vector<Record>& records) {
-  return std::ranges::max(records, {}, &Record::end).end();
+inline double makespan_of(const Run& run) { return std::ranges::max(run, {}, &Record::end).end; }
+
+/// The work of the busiest worker, divided by the average.
+inline double imbalance_of(const Run& run) {
+  long all = 0;
+  for (const Record& record : run) all += record.units;
+  const long most = std::ranges::max(run, {}, &Record::units).units;
+  return static_cast<double>(most) * static_cast<double>(run.size()) / static_cast<double>(all);
 }
 
-/// The run with the shortest makespan of three, since other programs only ever make one longer. (If they slow down all
-/// runs of the plain loop, the gains are too large: measure on a machine that does nothing else.) run() gives a Record
-/// for each worker.
-template <typename Run>
-std::vector<Record> best_of_three(Run run) {
-  std::vector<Record> best;
-  for (int i = 0; i < 3; ++i) {
-    std::vector<Record> records = run();
-    if (best.empty() || makespan_of(records) < makespan_of(best)) best = std::move(records);
-  }
-  return best;
+/// Keeps the run with the shortest makespan, since other programs only ever make one longer.
+inline void keep_best(Run& best, Run run) {
+  if (best.empty() || makespan_of(run) < makespan_of(best)) best = std::move(run);
 }

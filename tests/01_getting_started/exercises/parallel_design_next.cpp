@@ -13,7 +13,7 @@ using judge::expect;
 
 namespace {
 
-constexpr const char* names[] = {"block", "cyclic", "manager_worker", "work_stealing"};
+constexpr const char* names[] = {"block", "cyclic", "one_queue", "work_stealing"};
 
 std::string name_of(Way way) { return names[static_cast<int>(way)]; }
 
@@ -45,7 +45,7 @@ void one_list_for_each(Way way, const std::vector<int>& first, const std::vector
 }
 
 void one_list_for_all() {
-  const Way way = Way::manager_worker;
+  const Way way = Way::one_queue;
   Mapping mapping(way, tasks_of(6, 1), 3);
   expect_taken(way, mapping, 2, {0});
   expect_taken(way, mapping, 0, {1, 2});
@@ -150,7 +150,7 @@ int main() {
   one_list_for_all();
   stealing();
   for (int round = 0; round < 5; ++round) {
-    for (const Way way : {Way::block, Way::cyclic, Way::manager_worker, Way::work_stealing}) many_workers(way);
+    for (const Way way : {Way::block, Way::cyclic, Way::one_queue, Way::work_stealing}) many_workers(way);
   }
   for (int round = 0; round < 5; ++round) all_at_one_list();
   std::puts("every task was handed out once");
