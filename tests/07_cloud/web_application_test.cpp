@@ -117,7 +117,7 @@ TEST(web_application_routes, the_page_of_function_metrics_is_sent_as_text_and_no
   const FunctionMetrics functions[] = {FunctionMetrics("<b>")};
   Routes routes;
   routes["/metrics"][http::verb::get] = [&](const Request&, Response& response) {
-    response.set(http::field::content_type, prometheus_content_type);
+    response.set(http::field::content_type, "text/plain; version=0.0.4");
     response.body() = prometheus_page(functions);
   };
   const Response response = answer(routes, {http::verb::get, "/metrics", 11, ""});

@@ -26,11 +26,15 @@ struct Histogram {
   std::chrono::nanoseconds sum{0};
 
   void add(std::chrono::nanoseconds latency) {
-    const auto below = static_cast<std::uint64_t>((latency.count() - 1) / 1000);  // 1000 ns still are 0
+    const auto below = static_cast<std::uint64_t>((latency.count() - 1) / 1000);  // 1000 ns: still 0
     ++counts[std::min<std::size_t>(std::bit_width(below), counts.size() - 1)];
     sum += latency;
   }
 
+  /// How many calls are in these buckets.
+  std::uint64_t total(std::size_t first, std::size_t last) const {
+    return std::accumulate(&counts.at(first), &counts.at(last) + 1, std::uint64_t{0});
+  }
   std::uint64_t total() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
   /// The upper end of a bucket, in seconds.
@@ -104,9 +108,6 @@ inline std::string label_value(std::string_view text) {
   }
   return value;
 }
-
-/// The Content-Type with which a server sends a prometheus_page().
-constexpr const char* prometheus_content_type = "text/plain; version=0.0.4";
 
 /// The figures of all functions in the text format that Prometheus reads.
 template <typename Functions>
