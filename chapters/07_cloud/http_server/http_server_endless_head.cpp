@@ -1,7 +1,7 @@
 // Pitfall: a full buffer is no end
 //
 // A server that reads HTTP by itself collects bytes until it has the empty line at the end of the head. This one has a
-// buffer of 8192 bytes, and nobody asks whether it is full. A client sends 9000 letters and no line end. Then
+// buffer of 8192 bytes, and nobody asks whether it is full. A client sends 9000 bytes and no line end. Then
 // read_some() is asked to read into no room, and returns 0 bytes at once, for ever: one client keeps a core busy
 // without sending anything, even when it has gone. (Here the server stops at the thousandth time, to tell.)
 //
