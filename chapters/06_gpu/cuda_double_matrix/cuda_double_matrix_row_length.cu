@@ -1,8 +1,8 @@
 // Pitfall: a wrong row length
 //
 // The kernel takes the rows of a 5 x 5 matrix to be four elements long. So row 1 begins where column 4 of row 0 stands:
-// some elements get two threads, which may double them once or twice, and the last ones get none. No call fails. The
-// kernel counts the threads per element, since what two threads at once do to one number is not defined.
+// some elements get two threads, and the last ones get none. No call fails. The kernel counts the threads per element.
+// (To double them would show less: what two threads at once do to one number is not defined.)
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_double_matrix/cuda_double_matrix_row_length.cu common/cookbook/*.cpp -lfmt -o cuda_double_matrix_row_length
 // Run:     cuda_double_matrix_row_length
@@ -13,18 +13,16 @@
 #include "cookbook/cuda.hpp"
 #include "cookbook/print.hpp"
 
-__global__ void double_elements(float* matrix, int* threads) {
+__global__ void count_threads(int* threads) {
   const int i = threadIdx.y * 4 + threadIdx.x;  // wrong: the rows have 5 elements
-  matrix[i] *= 2;
   atomicAdd(&threads[i], 1);
 }
 
 int main() {
   if (!gpu::device_found()) return gpu::skipped;
-  gpu::DeviceArray<float> matrix(std::vector<float>(25, 1));
   gpu::DeviceArray<int> device_threads(25);
   device_threads.zero();
-  double_elements<<<1, dim3(5, 5)>>>(matrix.data(), device_threads.data());
+  count_threads<<<1, dim3(5, 5)>>>(device_threads.data());
   CUDA_CHECK(cudaGetLastError());
 
   const std::vector<int> threads = device_threads.to_host();
