@@ -75,18 +75,12 @@ TEST(cuda_devices, peaks_are_those_of_the_data_sheets) {
   }
 }
 
-TEST(cuda_devices, without_a_device_checks_the_formulas_and_says_why_it_stops) {
+TEST(cuda_devices, without_a_device_says_why_it_stops) {
   const auto result = run("cuda_devices", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
   EXPECT_EQ(result.exit_code, skipped) << result.text();
-  EXPECT_EQ(result.lines_with("^ok ").size(), 2U) << result.text();
-  EXPECT_EQ(result.out.size(), 2U) << result.text();
+  EXPECT_TRUE(result.out.empty()) << result.text();
   ASSERT_EQ(result.err.size(), 1U) << result.text();
   EXPECT_THAT(result.err[0], testing::HasSubstr("cuda_devices: skipped, no CUDA device: "));
-}
-
-TEST(cuda_devices, a_wrong_peak_is_no_skip) {
-  const auto result = run("cuda_devices", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", ""}, {"COOKBOOK_FAULT", "1"}}});
-  EXPECT_EQ(result.exit_code, 1) << result.text();
 }
 
 TEST(cuda_devices, reports_every_device_once) {
@@ -100,18 +94,21 @@ TEST(cuda_devices, reports_every_device_once) {
   const auto numbers = result.captures("^Device #(\\d+): .+$");
   ASSERT_EQ(numbers.size(), count);
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(numbers[i], std::to_string(i));
-  for (const std::string line : {"^Compute Capability: \\d+\\.\\d+$", "^Total Memory: [1-9]\\d* KB$",
-                                 "^Threads: .* = [1-9]\\d* held at once$", "^Arithmetic: .* TFLOP/s$",
-                                 "^Bandwidth: .* GB/s$", "^Reached: [1-9]\\d*\\.\\d TFLOP/s by multiplying and adding$",
-                                 "^Reached: [1-9]\\d* GB/s by a copy, read and written$"}) {
-    EXPECT_EQ(result.lines_with(line).size(), count) << line << '\n' << result.text();
+  for (const std::string line :
+       {"^Compute Capability: \\d+\\.\\d+$", "^Total Memory: [1-9]\\d* KB$", "^Threads: .* = [1-9]\\d* held at once$",
+        "^Arithmetic: .* TFLOP/s$", "^Bandwidth: .* GB/s$",
+        "^Reached: \\d+\\.\\d TFLOP/s by \\d+ threads per multiprocessor, one number each$",
+        "^Reached: \\d+\\.\\d TFLOP/s by 128 threads per multiprocessor, eight numbers each$",
+        "^Reached: [1-9]\\d* GB/s by a copy, read and written$"}) {
+    const std::size_t times = line.find("one number") == std::string::npos ? 1 : 2;
+    EXPECT_EQ(result.lines_with(line).size(), times * count) << line << '\n' << result.text();
   }
 }
 
 TEST(cuda_devices, reports_what_each_device_says_of_itself) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
   const auto [result, record] = cuda_test::run_without_device("cuda_devices", {}, {{"COOKBOOK_CUDA_DEVICES", "2"}});
-  EXPECT_EQ(result.exit_code, 0) << result.text();
+  // What is reached there means nothing: no kernel is run, and any work takes a millisecond.
   for (const std::string line :
        {"Compute Capability: 9.0", "Total Memory: 67108864 KB", "Threads: 2 multiprocessors x 2048 = 4096 held at once",
         "Arithmetic: 2 multiprocessors x 128 cores x 2 x 1500 MHz = 0.8 TFLOP/s",
@@ -127,7 +124,7 @@ TEST(cuda_devices, measures_each_device_itself) {
       cuda_test::run_without_device("cuda_devices", {}, {{"COOKBOOK_CUDA_DEVICES", "2"}, {"COOKBOOK_CUDA_FULL", "1"}});
   EXPECT_EQ(result.exit_code, 3) << result.text();
   EXPECT_EQ(result.lines_with("^Bandwidth: ").size(), 2U) << result.text();
-  EXPECT_EQ(result.lines_with("^Reached: ").size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("^Reached: ").size(), 4U) << result.text();
 }
 
 TEST(cuda_devices, structure_and_single_attributes_give_the_same_compute_capability) {
@@ -150,17 +147,23 @@ TEST(cuda_devices, one_visible_device_is_device_0) {
   EXPECT_TRUE(result.has_line("1 device(s) found.")) << result.text();
 }
 
-TEST(cuda_devices_timing, what_is_reached_is_near_the_peaks_and_not_above) {
+TEST(cuda_devices_timing, what_is_reached_is_near_the_peaks_unless_threads_are_few) {
   const auto result = run("cuda_devices", {}, {.environment = {{"CUDA_VISIBLE_DEVICES", "0"}}});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
-  for (const std::string unit : {"TFLOP/s", "GB/s"}) {
-    const auto peak = result.captures(" = ([0-9.]+) " + unit + "$");
-    const auto reached = result.captures("^Reached: ([0-9.]+) " + unit);
-    ASSERT_EQ(peak.size(), 1U) << result.text();
-    ASSERT_EQ(reached.size(), 1U) << result.text();
-    EXPECT_GT(std::stod(reached[0]), 0.5 * std::stod(peak[0])) << result.text();
-    EXPECT_LT(std::stod(reached[0]), 1.05 * std::stod(peak[0])) << result.text();
-  }
+  EXPECT_TRUE(result.has_line("ok    rates above their peak: 0")) << result.text();
+  const auto numbers = [&](const std::string& pattern, std::size_t count) {
+    std::vector<double> found;
+    for (const std::string& text : result.captures(pattern)) found.push_back(std::stod(text));
+    EXPECT_EQ(found.size(), count) << pattern << '\n' << result.text();
+    found.resize(count);
+    return found;
+  };
+  const double arithmetic = numbers(" = ([0-9.]+) TFLOP/s$", 1)[0], bandwidth = numbers(" = ([0-9.]+) GB/s$", 1)[0];
+  const auto computed = numbers("^Reached: ([0-9.]+) TFLOP/s", 3);
+  EXPECT_GT(computed[0], 0.8 * arithmetic) << result.text();   // the part of the loop that multiplies and adds
+  EXPECT_LT(computed[1], 0.5 * computed[0]) << result.text();  // each step waits for the one before it
+  EXPECT_GT(computed[2], 2 * computed[1]) << result.text();    // and here it need not
+  EXPECT_GT(numbers("^Reached: ([0-9.]+) GB/s", 1)[0], 0.5 * bandwidth) << result.text();
 }
 
 TEST(cuda_devices, the_driver_refuses_a_question_before_it_is_initialised) {

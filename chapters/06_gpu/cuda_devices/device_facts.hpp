@@ -33,8 +33,8 @@ inline DeviceFacts facts_of(int device) {
           .memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth)};
 }
 
-/// How many float operations a multiprocessor starts per clock: "Throughput of Native Arithmetic Instructions" in the
-/// CUDA C++ Programming Guide, for compute capability 5.0 to 12.x.
+/// How many threads' float instructions a multiprocessor starts per clock: "Throughput of Native Arithmetic
+/// Instructions" in the CUDA C++ Programming Guide, for compute capability 5.0 to 12.x.
 inline int cores_per_multiprocessor(int major, int minor) {
   const bool has_64 = (major == 6 && minor == 0) || major == 7 || (major == 8 && minor == 0);
   return has_64 ? 64 : 128;
