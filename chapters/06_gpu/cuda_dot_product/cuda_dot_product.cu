@@ -2,7 +2,7 @@
 //
 // A map makes one value per index, here x[i] * y[i]. A reduction combines two values into one, here a + b, until one is
 // left. The program does both steps one after the other, as (x * y).sum() of NumPy does: it stores all products and
-// then adds them up. And it does both in one kernel, which stores no product. Beside that stands Thrust, NVIDIA's
+// then adds them up. And it does both at once, in a kernel that stores no product. Beside that stands Thrust, NVIDIA's
 // library for such patterns. For each it prints the bytes loaded and stored per pair of elements, the time, and the
 // rate that follows. The rates differ less than the bytes. All numbers are integers, so the results are exact.
 //
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
     job.add_up_products();
   });
   look();
-  show("multiply and add up in one kernel", of_elements, count, [&] { job.multiply_and_add_up(); });
+  show("multiply and add up at once", of_elements, count, [&] { job.multiply_and_add_up(); });
   look();
   long long by_thrust = 0;
   show("the same by thrust::transform_reduce", of_elements, count, [&] {
