@@ -15,14 +15,18 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "thread_rank.cuh"
 
 namespace {
 
 struct Element {
   int visits;
-  int block, thread;  // the numbers of its last visitor: see thread_rank.cuh
+  int block, thread;  // the numbers of its last visitor
 };
+
+/// One number for a position in a grid or a block: x counts fastest, then y, then z.
+__host__ __device__ unsigned rank_in(dim3 box, uint3 position) {
+  return position.x + box.x * (position.y + box.y * position.z);
+}
 
 __device__ void visit(Element& element) {
   atomicAdd(&element.visits, 1);  // adds in one step, so that no visit is lost
@@ -59,23 +63,18 @@ dim3 grid_for(dim3 block, unsigned width, unsigned height = 1, unsigned depth = 
   return {(width + block.x - 1) / block.x, (height + block.y - 1) / block.y, (depth + block.z - 1) / block.z};
 }
 
-/// Calls launch(elements), which starts a kernel, for so many elements and 1000 more behind them, and returns them.
+/// Calls launch(elements), which starts a kernel for so many elements, and returns what it left.
 template <typename Launch>
 std::vector<Element> visited(unsigned count, Launch launch) {
-  gpu::DeviceArray<Element> elements(count + 1000);
+  gpu::DeviceArray<Element> elements(count);
   elements.zero();
   launch(elements.data());
   CUDA_CHECK(cudaGetLastError());
   return elements.to_host();
 }
 
-/// How many of the first `count` elements were visited once, or -1 if one of the 1000 behind them was visited.
-long visited_once(const std::vector<Element>& elements, unsigned count) {
-  const auto with = [&](auto from, auto to, int visits) {
-    return std::count_if(from, to, [&](const Element& element) { return element.visits == visits; });
-  };
-  const auto end = elements.begin() + count;
-  return with(end, elements.end(), 0) == 1000 ? with(elements.begin(), end, 1) : -1;
+long visited_once(const std::vector<Element>& elements) {
+  return std::count_if(elements.begin(), elements.end(), [](const Element& element) { return element.visits == 1; });
 }
 
 /// Prints block and thread of each element, `width` of them per line.
@@ -111,21 +110,21 @@ int main(int argc, char** argv) {
         7, 3);
 
   const dim3 line(256), square(16, 16), cube(8, 8, 4);  // 256 threads each
-  const unsigned picture = width * height, box = picture * depth;
-  const auto in_row = [&](Element* elements) { visit_row<<<grid_for(line, width), line>>>(elements, width); };
-  const auto in_picture = [&](Element* elements) {
+  const unsigned in_picture = width * height, in_box = in_picture * depth;
+  const auto row =
+      visited(width, [&](Element* elements) { visit_row<<<grid_for(line, width), line>>>(elements, width); });
+  const auto picture = visited(in_picture, [&](Element* elements) {
     visit_picture<<<grid_for(square, width, height), square>>>(elements, width, height);
-  };
-  const auto in_box = [&](Element* elements) {
+  });
+  const auto box = visited(in_box, [&](Element* elements) {
     visit_box<<<grid_for(cube, width, height, depth), cube>>>(elements, width, height, depth);
-  };
-  const auto in_strides = [&](Element* elements) { visit_in_strides<<<4, line>>>(elements, box); };
+  });
+  const auto in_strides = visited(in_box, [&](Element* elements) { visit_in_strides<<<4, line>>>(elements, in_box); });
 
   cookbook::Checks checks;
-  checks.equal("elements of a row visited once", visited_once(visited(width, in_row), width), width);
-  checks.equal("elements of a picture visited once", visited_once(visited(picture, in_picture), picture), picture);
-  checks.equal("elements of a box visited once", visited_once(visited(box, in_box), box), box);
-  checks.equal("elements of a box visited once, by 4 blocks in strides", visited_once(visited(box, in_strides), box),
-               box);
+  checks.equal("elements of a row visited once", visited_once(row), width);
+  checks.equal("elements of a picture visited once", visited_once(picture), in_picture);
+  checks.equal("elements of a box visited once", visited_once(box), in_box);
+  checks.equal("elements of a box visited once, by 4 blocks in strides", visited_once(in_strides), in_box);
   return checks.exit_code();
 }
