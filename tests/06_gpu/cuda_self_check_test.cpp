@@ -151,6 +151,19 @@ TEST(cuda_self_check, without_a_device_a_driver_is_only_worth_a_line_if_it_is_to
   EXPECT_TRUE(result.has_line("no kernel was run")) << result.text();
 }
 
+TEST(cuda_self_check, devices_that_cannot_be_used_are_no_skip) {
+  if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
+  for (const cudaError_t error : {cudaErrorSystemNotReady, cudaErrorSystemDriverMismatch, cudaErrorUnknown}) {
+    const auto result = cuda_test::run_without_device("cuda_self_check", {"--libraries", "c"},
+                                                      {{"COOKBOOK_CUDA_ERROR", std::to_string(error)}})
+                            .result;
+    EXPECT_EQ(result.exit_code, 3) << result.text();
+    ASSERT_EQ(result.err.size(), 1U) << result.text();
+    EXPECT_THAT(result.err[0], testing::HasSubstr(cudaGetErrorString(error)));
+    EXPECT_FALSE(result.has_line("PASSED")) << result.text();
+  }
+}
+
 TEST(cuda_self_check, the_summary_agrees_with_the_list_and_the_exit_code_with_the_summary) {
   const auto result = run("cuda_self_check", {"--libraries", "nvrtc"});
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

@@ -4,6 +4,7 @@
 //
 //   COOKBOOK_CUDA_DEVICES=N   so many devices; 1 without it
 //   COOKBOOK_CUDA_DRIVER=N    a driver for this version of CUDA, such as 13000; 0: there is none
+//   COOKBOOK_CUDA_ERROR=N     the question for the number of devices is answered with this error
 //   COOKBOOK_CUDA_REFUSED=N   the launch is refused which stands at the Nth place of the program, in the order in which
 //                             the places are reached
 //   COOKBOOK_CUDA_FULL=N      device N has no memory left
@@ -231,7 +232,8 @@ cudaError_t cudaGetDeviceCount(int* count) {
   int runtime = 0;
   hidden<cudaError_t (*)(int*)>("cudaRuntimeGetVersion")(&runtime);
   if (driver() / 1000 < runtime / 1000) return called(cudaErrorInsufficientDriver);
-  return called(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
+  const auto otherwise = static_cast<cudaError_t>(number("COOKBOOK_CUDA_ERROR", cudaSuccess));
+  return called(*count == 0 ? cudaErrorNoDevice : otherwise);
 }
 cudaError_t cudaGetDevice(int* device) {
   *device = current;

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
   const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;  // 0: no driver is installed
   const bool too_old = has_driver && driver / 1000 < runtime / 1000;
-  const bool found = gpu::device_found();  // no, if the driver is too old
+  const bool found = gpu::device_found();  // no, if the driver is too old; ends the program if devices cannot be used
   if (found || too_old) {                  // without a device, only a driver that is too old is worth a line
     checks.that("the driver is new enough", !too_old);
     cookbook::println("      driver for CUDA {}.{}, program made with CUDA {}.{}", driver / 1000, driver % 1000 / 10,
