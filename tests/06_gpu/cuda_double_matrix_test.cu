@@ -106,7 +106,7 @@ void expect_doubled(int rows, int columns) {
 
 TEST(cuda_double_matrix, a_square_one_of_five_rows) { expect_doubled(5, 5); }
 
-TEST(cuda_double_matrix, a_single_element) { expect_doubled(1, 1); }
+TEST(cuda_double_matrix, a_single_row) { expect_doubled(1, 2); }
 
 TEST(cuda_double_matrix, more_columns_than_rows) { expect_doubled(3, 32); }
 

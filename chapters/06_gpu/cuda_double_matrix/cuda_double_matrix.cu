@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   int rows = 3, columns = 5;
   cookbook::Options options("Double every element of a matrix on a GPU");
   options.add("rows", rows, "rows of the matrix", 1, 1'000);
-  options.add("columns", columns, "columns of the matrix", 1, 1'000);
+  options.add("columns", columns, "columns of the matrix", 2, 1'000);
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
