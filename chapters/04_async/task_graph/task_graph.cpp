@@ -12,7 +12,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <random>
 #include <string>
@@ -40,6 +39,7 @@ void fill_in_order(Table& table, int size) {
 void fill_by_diagonals(Table& table, int size) {
   const int rows = table.block_rows(size), columns = table.block_columns(size);
   for (int diagonal = 0; diagonal < rows + columns - 1; ++diagonal) {
+    // the rows that have a block on this diagonal
     const int first = std::max(0, diagonal - columns + 1), last = std::min(diagonal, rows - 1);
     tbb::parallel_for(first, last + 1, [&](int row) { table.fill_block(row, diagonal - row, size); });
   }
@@ -49,11 +49,12 @@ void fill_by_graph(Table& table, int size) {
   const int columns = table.block_columns(size);
   flow::graph graph;
   std::deque<flow::continue_node<flow::continue_msg>> nodes;  // a vector would copy nodes as it grows, without edges
+  const auto node = [&](int row, int column) -> auto& { return nodes[row * columns + column]; };
   for (int row = 0; row < table.block_rows(size); ++row) {
     for (int column = 0; column < columns; ++column) {
       nodes.emplace_back(graph, [=, &table](const flow::continue_msg&) { table.fill_block(row, column, size); });
-      if (row > 0) flow::make_edge(nodes[(row - 1) * columns + column], nodes.back());
-      if (column > 0) flow::make_edge(nodes[row * columns + column - 1], nodes.back());
+      if (row > 0) flow::make_edge(node(row - 1, column), node(row, column));
+      if (column > 0) flow::make_edge(node(row, column - 1), node(row, column));
     }
   }
   nodes.front().try_put({});  // an empty message: no edge leads to the first block
@@ -74,21 +75,21 @@ int main(int argc, char** argv) {
   struct Form {
     const char* name;
     void (*fill)(Table&, int size);
-    std::array<double, 2> best = {1e9, 1e9};  // seconds, for each column
+    double equal = 1e9, slow = 1e9;  // the best times, in seconds
   };
   std::vector<Form> forms = {{"one thread, in order", fill_in_order},
                              {"one diagonal after another", fill_by_diagonals},
                              {"graph", fill_by_graph}};
-  const std::array<int, 2> slow = {1, 20};  // so often every seventh block is filled
-  std::vector<std::vector<int>> in_order;   // the cells, as one thread fills them
+  std::vector<std::vector<int>> in_order;  // the cells, as one thread fills them
   int same = 0;
-  for (int column = 0; column < 2; ++column) {
+  for (const bool some_are_slow : {false, true}) {
     for (int round = 0; round < 5; ++round) {  // the forms take turns, so that other programs disturb all alike
       for (Form& form : forms) {
-        Table table(down, across, slow[column]);
+        Table table(down, across, some_are_slow ? 20 : 1);
         const cookbook::Stopwatch watch;
         form.fill(table, size);
-        form.best[column] = std::min(form.best[column], watch.seconds());
+        double& best = some_are_slow ? form.slow : form.equal;
+        best = std::min(best, watch.seconds());
         if (in_order.empty()) in_order = table.cells;
         same += table.cells == in_order;
       }
@@ -98,10 +99,10 @@ int main(int argc, char** argv) {
   const Table table(down, across);
   const std::string blocks = fmt::format("{} equal blocks", table.block_rows(size) * table.block_columns(size));
   cookbook::println("{:<26}{:>20}{:>20}", "best of five runs", blocks, "every 7th is slow");
-  const std::array<double, 2>& base = forms[0].best;
-  cookbook::println("{:<26}{:17.1f} ms{:17.1f} ms", forms[0].name, base[0] * 1e3, base[1] * 1e3);
-  for (const auto& [name, fill, best] : {forms[1], forms[2]}) {
-    cookbook::println("{:<26}{:18.2f} x{:18.2f} x", name, base[0] / best[0], base[1] / best[1]);
+  const Form& one = forms[0];
+  cookbook::println("{:<26}{:17.1f} ms{:17.1f} ms", one.name, one.equal * 1e3, one.slow * 1e3);
+  for (const Form& form : {forms[1], forms[2]}) {
+    cookbook::println("{:<26}{:18.2f} x{:18.2f} x", form.name, one.equal / form.equal, one.slow / form.slow);
   }
   cookbook::Checks checks;
   checks.equal("tables of 30 that are equal to that of one thread", same, 30);  // 2 columns, 5 rounds, 3 forms
