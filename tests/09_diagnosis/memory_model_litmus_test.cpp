@@ -151,13 +151,13 @@ TEST_F(memory_model_litmus, prints_what_was_seen_and_what_is_allowed) {
   const auto result = run("memory_model_litmus", {"--runs", "20000"}, {.limit = std::chrono::seconds(90)});
   EXPECT_EQ(result.exit_code, 0) << result.text();
   for (const std::string name : {"relaxed", "release and acquire", "relaxed, fence for the compiler only"}) {
-    EXPECT_EQ(result.lines_with("^    " + name + " +seen +allowed +allowed$").size(), 1U) << name << "\n"
-                                                                                          << result.text();
+    EXPECT_EQ(result.lines_with("^    " + name + " +[1-9]\\d* of \\d+ +allowed +allowed$").size(), 1U) << name << "\n"
+                                                                                                       << result.text();
   }
   for (const std::string name : {"relaxed, full fence", "seq_cst", "release and acquire"}) {
-    EXPECT_EQ(result.lines_with("^    " + name + " +never +forbidden +forbidden$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^    " + name + " +0 of \\d+ +forbidden +forbidden$").size(), 1U) << result.text();
   }
-  EXPECT_EQ(result.lines_with("^    relaxed +never +allowed +forbidden$").size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("^    relaxed +0 of \\d+ +allowed +forbidden$").size(), 2U) << result.text();
 }
 
 #endif

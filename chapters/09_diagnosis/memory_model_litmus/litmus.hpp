@@ -34,32 +34,32 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 // Each test has the steps a1 and a2 of thread A, and b1 and b2 of thread B.
 
 /// Each thread stores to its own variable, and loads that of the other.
-template <Order store, Order load, void (*between)() = nothing>
+template <Order store_order, Order load_order, void (*between)() = nothing>
 struct StoreBuffering {
-  static void a1(Variables& v) { v.x.store(1, store); }
-  static void a2(Variables& v) { v.r1 = v.y.load(load); }
-  static void b1(Variables& v) { v.y.store(1, store); }
-  static void b2(Variables& v) { v.r2 = v.x.load(load); }
+  static void a1(Variables& v) { v.x.store(1, store_order); }
+  static void a2(Variables& v) { v.r1 = v.y.load(load_order); }
+  static void b1(Variables& v) { v.y.store(1, store_order); }
+  static void b2(Variables& v) { v.r2 = v.x.load(load_order); }
   static void fence() { between(); }
 };
 
 /// A stores a message in x, and then a flag in y. B loads the flag, and then the message.
-template <Order store, Order load>
+template <Order store_order, Order load_order>
 struct MessagePassing {
   static void a1(Variables& v) { v.x.store(1, relaxed); }
-  static void a2(Variables& v) { v.y.store(1, store); }
-  static void b1(Variables& v) { v.r1 = v.y.load(load); }
+  static void a2(Variables& v) { v.y.store(1, store_order); }
+  static void b1(Variables& v) { v.r1 = v.y.load(load_order); }
   static void b2(Variables& v) { v.r2 = v.x.load(relaxed); }
   static void fence() {}
 };
 
 /// Each thread loads one variable, and then stores to that which the other one loads.
-template <Order store, Order load>
+template <Order store_order, Order load_order>
 struct LoadBuffering {
-  static void a1(Variables& v) { v.r1 = v.x.load(load); }
-  static void a2(Variables& v) { v.y.store(1, store); }
-  static void b1(Variables& v) { v.r2 = v.y.load(load); }
-  static void b2(Variables& v) { v.x.store(1, store); }
+  static void a1(Variables& v) { v.r1 = v.x.load(load_order); }
+  static void a2(Variables& v) { v.y.store(1, store_order); }
+  static void b1(Variables& v) { v.r2 = v.y.load(load_order); }
+  static void b2(Variables& v) { v.x.store(1, store_order); }
   static void fence() {}
 };
 
@@ -116,7 +116,11 @@ Counts run_in_two_threads(long runs) {
     int meetings = 0;
     for (long i = 0; i < blocks; ++i) {
       barrier.arrive_and_wait(meetings);
-      for (Variables& v : variables) Test::a1(v), Test::fence(), Test::a2(v);
+      for (Variables& v : variables) {
+        Test::a1(v);
+        Test::fence();
+        Test::a2(v);
+      }
       barrier.arrive_and_wait(meetings);
     }
   };
@@ -125,7 +129,11 @@ Counts run_in_two_threads(long runs) {
     int meetings = 0;
     for (long i = 0; i < blocks; ++i) {
       barrier.arrive_and_wait(meetings);
-      for (Variables& v : variables) Test::b1(v), Test::fence(), Test::b2(v);
+      for (Variables& v : variables) {
+        Test::b1(v);
+        Test::fence();
+        Test::b2(v);
+      }
       barrier.arrive_and_wait(meetings);
       for (Variables& v : variables) {
         ++counts.runs;
