@@ -6,7 +6,7 @@
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/explore_schedules/explore_schedules_big_step.cpp common/cookbook/*.cpp -lfmt -lboost_context -pthread -o explore_schedules_big_step
 // Run:     explore_schedules_big_step
-// Symptom: exit 1, prints "the model does not have the schedule of the threads"
+// Symptom: exit 1, prints "the threads did what the model says cannot happen"
 // Symptom under thread: skipped, the sanitizer does not follow the fibers
 // Symptom under address: skipped, the sanitizer does not follow the fibers
 
@@ -50,6 +50,6 @@ int main() {
   const Exploration<Model> found = explore<Model>();
   cookbook::println("the model: {} schedules, {} of them fail", found.schedules, found.failing);
   if (counter == 2 || found.failing > 0) return 0;
-  cookbook::println("the model does not have the schedule of the threads");
+  cookbook::println("the threads did what the model says cannot happen");
   return 1;
 }

@@ -64,7 +64,7 @@ class SteppedThread {
   std::string done_, fault_;                // the last step
 };
 
-constexpr int any_number = INT_MAX;
+constexpr int no_limit = INT_MAX;
 
 /// Returns one of several threads, whose numbers are given in rising order: the one that makes the next step.
 using Choose = std::function<int(const std::vector<int>& threads)>;
@@ -79,7 +79,7 @@ struct Run {
 
   /// At each step `choose` says who makes it. To preempt a thread is to stop it although its next step is possible; it
   /// is done at most `max_preemptions` times, and then `choose` is given only the thread that is to go on.
-  explicit Run(const Choose& choose, int max_preemptions = any_number) {
+  explicit Run(const Choose& choose, int max_preemptions = no_limit) {
     Program program;
     std::vector<SteppedThread> threads(Program::threads);
     for (int i = 0; i < Program::threads; ++i) start(program, i, threads[i]);
@@ -124,7 +124,7 @@ struct Run {
       }
       return std::move(thread.scheduler_);
     });
-    thread.self_ = std::move(thread.self_).resume();
+    thread.self_ = std::move(thread.self_).resume();  // up to its first step
   }
 };
 
@@ -136,7 +136,7 @@ struct Exploration {
 
 /// Runs the Program in every order of its threads' steps, or in every one with at most so many preemptions.
 template <typename Program>
-Exploration<Program> explore(int max_preemptions = any_number) {
+Exploration<Program> explore(int max_preemptions = no_limit) {
   struct Decision {
     std::vector<int> options;
     std::size_t chosen;

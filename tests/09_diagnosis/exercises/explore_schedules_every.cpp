@@ -38,14 +38,14 @@ struct Free {
 };
 
 template <typename Program>
-Exploration<Program> explored(int max_preemptions = any_number) {
+Exploration<Program> explored(int max_preemptions = no_limit) {
   orders.clear();
   first_failing.clear();
   return explore<Program>(max_preemptions);
 }
 
 template <typename Program>
-void expect_all(const std::string& what, long schedules, long failing, int max_preemptions = any_number) {
+void expect_all(const std::string& what, long schedules, long failing, int max_preemptions = no_limit) {
   const Exploration<Program> found = explored<Program>(max_preemptions);
   for (const auto& [order, times] : orders)
     expect(times == 1, what + ": the order " + order + " was run more than once.");
