@@ -39,8 +39,8 @@ TEST(stop_and_drain, in_good_order_each_order_is_finished_or_handed_back) {
 
 TEST(stop_and_drain, what_is_in_flight_is_finished_and_what_is_not_begun_is_handed_back) {
   const auto result = run("stop_and_drain", {"--orders", "100", "--workers", "4", "--order-ms", "50"});
-  const auto finished = result.captures("^read as a message +(\\d+) +0 +\\d+ +0 +0$");
-  const auto handed_back = result.captures("^read as a message +\\d+ +0 +(\\d+) +0 +0$");
+  const auto finished = result.captures("^drained +(\\d+) +0 +\\d+ +0 +0$");
+  const auto handed_back = result.captures("^drained +\\d+ +0 +(\\d+) +0 +0$");
   ASSERT_EQ(finished.size(), 1U) << result.text();
   EXPECT_EQ(std::stoi(finished[0]) + std::stoi(handed_back.at(0)), 100);
   EXPECT_GE(std::stoi(finished[0]), 8);     // the signal comes when two orders per worker have begun

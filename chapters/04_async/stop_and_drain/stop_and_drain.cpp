@@ -46,15 +46,15 @@ void work(ClosableQueue<int>& queue, int order_ms) {
   }
 }
 
-/// Naive: nobody reads the signal, so it ends the process, wherever its threads are.
-void serve_until_killed(const Settings& settings) {
-  ClosableQueue<int> queue;
+/// Puts the orders into the queue, and starts the workers.
+std::vector<std::jthread> start(ClosableQueue<int>& queue, const Settings& settings) {
   for (int order = 0; order < settings.orders; ++order) queue.push(order);
   std::vector<std::jthread> workers;
   for (int i = 0; i < settings.workers; ++i) workers.emplace_back([&] { work(queue, settings.order_ms); });
-  pause();
+  return workers;
 }
 
+/// Drains: reads the signal as a message, and ends in three steps.
 void serve_until_asked_to_end(const Settings& settings) {
   sigset_t end_signals;
   sigemptyset(&end_signals);
@@ -65,9 +65,7 @@ void serve_until_asked_to_end(const Settings& settings) {
   const int signals = check(signalfd(-1, &end_signals, SFD_CLOEXEC), "signalfd");
 
   ClosableQueue<int> queue;
-  for (int order = 0; order < settings.orders; ++order) queue.push(order);
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < settings.workers; ++i) workers.emplace_back([&] { work(queue, settings.order_ms); });
+  std::vector<std::jthread> workers = start(queue, settings);
 
   signalfd_siginfo signal = {};
   check(read(signals, &signal, sizeof signal), "read");  // waits for it, as one waits for a message
@@ -76,6 +74,15 @@ void serve_until_asked_to_end(const Settings& settings) {
   println("waits for {} workers", workers.size());
   workers.clear();  // joins them: what is in flight is finished
 }
+
+/// Naive: nobody reads the signal, so it ends the process, wherever its threads are.
+void serve_until_killed(const Settings& settings) {
+  ClosableQueue<int> queue;
+  const std::vector<std::jthread> workers = start(queue, settings);
+  pause();
+}
+
+// What follows is the manager: it starts the services, ends them, and counts what they say.
 
 /// What became of the orders of a service.
 struct Outcome {
@@ -123,7 +130,7 @@ std::vector<int> row(const char* name, const Outcome& outcome, int orders) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  cookbook::Options options("A service that ends in good order");
+  cookbook::Options options("Stop a service without losing work");
   options.add("orders", settings.orders, "orders that are in the queue", 1, 1'000);
   options.add("workers", settings.workers, "threads that work", 1, 64);
   options.add("order-ms", settings.order_ms, "milliseconds that an order takes", 0, 10'000);
@@ -133,9 +140,9 @@ int main(int argc, char** argv) {
   const Outcome ended = ask_to_end(serve_until_asked_to_end, settings);
   const Outcome lost_patience = ask_to_end(serve_until_asked_to_end, settings, true);
   println("SIGTERM               finished    broken off  handed back  forgotten  exit code");
-  row("left to the default", killed, settings.orders);
-  const std::vector<int> safe = row("read as a message", ended, settings.orders);
-  row("read, then SIGKILL", lost_patience, settings.orders);
+  row("no handling", killed, settings.orders);
+  const std::vector<int> safe = row("drained", ended, settings.orders);
+  row("drained, then SIGKILL", lost_patience, settings.orders);
 
   std::vector<int> all(settings.orders);
   std::iota(all.begin(), all.end(), 0);
@@ -145,6 +152,7 @@ int main(int argc, char** argv) {
                0);
   checks.equal("killed while it waits, neither begun nor handed back",
                settings.orders - static_cast<int>(lost_patience.began.size() + lost_patience.handed_back.size()), 0);
+  // the third one may end before SIGKILL comes, if its orders are short
   checks.equal("exit codes", std::vector{killed.exit_code, ended.exit_code}, {-SIGTERM, 0});
   return checks.exit_code();
 }
