@@ -16,6 +16,7 @@
 
 #include "04_async/uring_echo/epoll_server.hpp"
 #include "04_async/uring_echo/load.hpp"
+#include "04_async/uring_echo/ring.hpp"
 #include "04_async/uring_echo/uring_server.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"
@@ -118,12 +119,16 @@ void serve_one(Server& server, const Listener& listener, int messages) {
 
 TEST(uring_echo_epoll_server, counts_each_call_that_serves_a_client) {
   for (const int messages : {0, 1, 10}) {
-    const Listener listener;
-    EpollServer server(listener.descriptor, 1);
-    serve_one(server, listener, messages);
-    // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client; epoll_wait, recv and send for each
-    // message; epoll_wait and recv for the end.
-    EXPECT_EQ(server.system_calls(), 1 + 3 + 3 * messages + 2);
+    for (const bool own_buffers : {false, true}) {
+      for (const int more_calls : {0, 2}) {
+        const Listener listener;
+        EpollServer server(listener.descriptor, 1, own_buffers, more_calls);
+        serve_one(server, listener, messages);
+        // epoll_ctl for the listener; epoll_wait, accept4 and epoll_ctl for the client, epoll_ctl since no other is to
+        // come; epoll_wait, recv and send for each message; epoll_wait and recv for the end.
+        EXPECT_EQ(server.system_calls(), 1 + 4 + (3 + more_calls) * messages + 2);
+      }
+    }
   }
 }
 

@@ -7,14 +7,19 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 
 #include "cookbook/posix.hpp"
 
 /// Serves so many clients, and returns when all of them have ended their connections. A client that does not read its
-/// answers is closed. Counts the system calls that wait, watch, accept, receive and send.
+/// answers is closed. Counts the system calls that wait, watch, accept, receive and send. With `own_buffers` each
+/// client has a buffer of its own; `more_calls` are system calls that do nothing, made for each message.
 class EpollServer {
  public:
-  EpollServer(int listener, int clients) : listener_(listener), to_accept_(clients) { watch(listener); }
+  EpollServer(int listener, int clients, bool own_buffers = false, int more_calls = 0)
+      : listener_(listener), to_accept_(clients), own_buffers_(own_buffers), more_calls_(more_calls) {
+    watch(listener);
+  }
   ~EpollServer() { close(ready_); }
   EpollServer(const EpollServer&) = delete;
   EpollServer& operator=(const EpollServer&) = delete;
@@ -44,20 +49,30 @@ class EpollServer {
       const int client = check(accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), "accept4");
       ++open_;
       watch(client);
-      if (--to_accept_ == 0) check(epoll_ctl(ready_, EPOLL_CTL_DEL, listener_, nullptr), "epoll_ctl");
+      if (--to_accept_ == 0) {
+        check(epoll_ctl(ready_, EPOLL_CTL_DEL, listener_, nullptr), "epoll_ctl");
+        ++calls_;
+      }
       return;
     }
-    const ssize_t got = recv(socket, buffer_.data(), buffer_.size(), 0);
+    std::array<char, 4096>& buffer = buffers_[own_buffers_ ? socket : 0];
+    const ssize_t got = recv(socket, buffer.data(), buffer.size(), 0);
     if (got > 0) {
       ++calls_;
-      if (send(socket, buffer_.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got) return;
+      if (send(socket, buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got) {
+        for (int i = 0; i < more_calls_; ++i, ++calls_) getppid();
+        return;
+      }
     }
+    buffers_.erase(socket);
     close(socket);
     --open_;
   }
 
   const int ready_ = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
   int listener_, to_accept_, open_ = 0;
+  bool own_buffers_;
+  int more_calls_;
   long calls_ = 0;
-  std::array<char, 4096> buffer_ = {};
+  std::map<int, std::array<char, 4096>> buffers_;  // by their sockets; or a single one, number 0
 };

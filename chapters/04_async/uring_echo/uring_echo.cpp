@@ -8,10 +8,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/04_async/uring_echo/uring_echo.cpp common/cookbook/*.cpp -luring -lfmt -pthread -o uring_echo
 // Run:     uring_echo [--clients N] [--messages N]
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -25,10 +22,12 @@
 
 namespace {
 
-/// Lets so many clients send so many messages each to a server, and returns how many of the answers were right.
+/// Lets so many clients send so many messages each to a server, which a thread makes and runs until all clients have
+/// gone. Returns how many of the answers were right.
 template <typename Server>
-int serve(Server& server, const Listener& listener, int clients, int messages) {
-  std::jthread serving([&] { server.run(); });  // until all clients have gone
+int serve(std::optional<Server>& server, int clients, int messages) {
+  const Listener listener;
+  std::jthread serving([&] { server.emplace(listener.descriptor, clients).run(); });
   return exchange(listener.port, clients, messages).right_answers;
 }
 
@@ -54,16 +53,15 @@ int main(int argc, char** argv) {
   std::vector<int> sent, on_epoll, on_uring;
   bool fewer = true;
   for (const int count : std::set<int>{1, 10, clients}) {
-    const Listener epoll_listener, uring_listener;
-    EpollServer epoll(epoll_listener.descriptor, count);
-    UringServer uring(uring_listener.descriptor, count);
-    on_epoll.push_back(serve(epoll, epoll_listener, count, messages / count));
-    on_uring.push_back(serve(uring, uring_listener, count, messages / count));
+    std::optional<EpollServer> epoll;
+    std::optional<UringServer> uring;
+    on_epoll.push_back(serve(epoll, count, messages / count));
+    on_uring.push_back(serve(uring, count, messages / count));
     sent.push_back(messages / count * count);
-    const double epoll_calls = static_cast<double>(epoll.system_calls()),
-                 uring_calls = static_cast<double>(uring.system_calls());
+    const double epoll_calls = static_cast<double>(epoll->system_calls()),
+                 uring_calls = static_cast<double>(uring->system_calls());
     cookbook::println("{:<7}{:15.2f}{:14.2f}{:22.1f}", count, epoll_calls / sent.back(), uring_calls / sent.back(),
-                      static_cast<double>(uring.operations()) / uring_calls);
+                      static_cast<double>(uring->operations()) / uring_calls);
     fewer = fewer && uring_calls < epoll_calls;
   }
 
