@@ -78,7 +78,8 @@ TEST(robust_mutex, a_process_that_fails_has_neither_transferred_nor_got_the_lock
 }
 
 TEST(robust_mutex, each_fate_of_a_process_has_its_name) {
-  const Shared<Monitor<Ruins>> ruins;
+  const Shared<Monitored> ruins;
+  Monitored::Access(*ruins)->repairable = false;
   fail_at(1);
   EXPECT_EQ(fate(*ruins, 1, false, 10s), "exit code 1");
   fail_at(0);

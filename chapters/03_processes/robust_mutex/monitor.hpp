@@ -14,7 +14,8 @@
 ///
 /// If a process dies while it has access, the next one calls `data.repair()` before anything else. If that throws, the
 /// exception goes to the caller, and nobody gets access any more: each later one gets std::runtime_error. (With glibc
-/// 2.36, of those that wait already only one is woken: do not use this where a repair fails while several wait.)
+/// 2.36 some of those that wait already sleep for ever: so a `repair()` that can throw is safe only where at most two
+/// wait.)
 template <typename Data>
 class Monitor {
  public:
