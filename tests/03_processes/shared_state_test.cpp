@@ -22,26 +22,21 @@ namespace {
 using test_support::run;
 using test_support::wait_until_asleep;
 
-TEST(shared_state, ten_workers_write_and_the_results_are_in_the_order_of_the_keys) {
-  const auto result = run("shared_state");
-  ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.out.front(), "Results: {0: 0, 1: 2, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14, 8: 16, 9: 18}");
-  EXPECT_TRUE(result.has_line("ok    values that are wrong: 0")) << result.text();
-  EXPECT_EQ(result.leaked_processes, 0);
-}
-
 TEST(shared_state, add_loses_no_change_whatever_the_number_of_workers) {
   for (const int workers : {1, 2, 64}) {
     const auto result = run("shared_state", {"--workers", std::to_string(workers), "--changes", "20"});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     const std::string all = std::to_string(20 * workers);
-    EXPECT_EQ(result.lines_with("^ +counter of " + all + " +one change$").size(), 1U) << result.text();
+    EXPECT_EQ(
+        result.lines_with("^" + std::to_string(workers) + " workers, 20 changes each +ends at +one change$").size(), 1U)
+        << result.text();
     EXPECT_THAT(result.captures("^add +(\\d+) +\\d+\\.\\d us$"), testing::ElementsAre(all)) << result.text();
     const auto by_two_requests = result.captures("^get, then set +(\\d+) +\\d+\\.\\d us$");
     ASSERT_EQ(by_two_requests.size(), 1U) << result.text();
     EXPECT_GE(std::stoi(by_two_requests[0]), workers == 1 ? 20 : 1);
     EXPECT_LE(std::stoi(by_two_requests[0]), 20 * workers);
     EXPECT_TRUE(result.has_line("ok    changes that add has lost: 0")) << result.text();
+    EXPECT_EQ(result.leaked_processes, 0);
   }
 }
 
@@ -57,18 +52,20 @@ TEST(shared_state, get_and_set_lose_changes) {
 TEST(shared_state, a_forced_order_loses_exactly_one_change) {
   for (const std::string workers : {"1", "10"}) {
     const auto result = run("shared_state", {"--workers", workers, "--changes", "1"});
-    EXPECT_THAT(result.lines_with("^[AB] "), testing::ElementsAre("A gets 0", "B gets 0", "B sets 1", "A sets 1"));
+    EXPECT_THAT(result.lines_with("^ *[AB] "),
+                testing::ElementsAre("A gets 0", "  B gets 0", "  B sets 1", "A sets 1"));
     EXPECT_TRUE(result.has_line("ok    counter after A and B, one change each: 1")) << result.text();
   }
 }
 
-TEST(shared_state, the_changes_take_no_longer_than_the_run) {
+TEST(shared_state, the_changes_take_most_of_the_run) {
   const auto start = std::chrono::steady_clock::now();
   const auto result = run("shared_state", {"--changes", "2000"});
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
   const auto costs = result.captures("^.+ +(\\d+\\.\\d) us$");
   ASSERT_EQ(costs.size(), 2U) << result.text();
   EXPECT_LE((std::stod(costs[0]) + std::stod(costs[1])) * 20'000, 1.05 * us.count()) << result.text();
+  EXPECT_GE((std::stod(costs[0]) + std::stod(costs[1])) * 20'000, 0.6 * us.count()) << result.text();
 }
 
 TEST(shared_state, the_map_is_in_the_manager_alone) {
@@ -83,6 +80,14 @@ TEST(shared_state, the_map_is_in_the_manager_alone) {
     EXPECT_EQ(line.find(" rw-s "), std::string::npos) << line;  // memory that it shares and may write
   }
   EXPECT_GT(pieces, 0);
+}
+
+TEST(shared_state, what_ten_workers_write_all_can_read) {
+  const Manager manager(11);
+  std::vector<pid_t> workers;
+  for (int i = 0; i < 10; ++i) workers.push_back(cookbook::start_child([&, i] { manager.map(i).set(i, 2 * i); }));
+  for (const pid_t worker : workers) EXPECT_EQ(cookbook::exit_code_of(worker), 0);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(manager.map(10).get(i), 2 * i);
 }
 
 TEST(shared_state, any_key_and_any_value_will_do) {

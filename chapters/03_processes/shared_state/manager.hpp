@@ -37,6 +37,23 @@ bool receive(int socket, Message& message) {
   return size == sizeof message;
 }
 
+using Ends = std::array<int, 2>;  // of a pair of sockets: the clients' and the manager's
+
+/// What the manager does until all clients have gone: it answers one request after another.
+inline void serve(int requests, const std::vector<Ends>& answers) {
+  std::map<long, long> values;  // the only copy there is
+  Request request;
+  // `add` is made with unsigned numbers: a sum that is too large wraps around, where a signed one would be undefined.
+  while (receive(requests, request)) {
+    if (request.operation == Request::set) values[request.key] = request.value;
+    if (request.operation == Request::add) values[request.key] += static_cast<unsigned long>(request.value);
+    const auto found = values.find(request.key);
+    const bool has_key = found != values.end();
+    const Answer answer = {request.number, has_key, has_key ? found->second : 0};
+    send(answers.at(request.client)[1], &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);  // waits for nobody
+  }
+}
+
 /// What a worker has of the map: two sockets, and no copy of anything. Each process needs a channel of its own.
 class ManagedMap {
  public:
@@ -55,8 +72,8 @@ class ManagedMap {
 
  private:
   Answer ask(Request::Operation operation, long key, long value) const {
-    // The number is the time in nanoseconds, by a clock that all processes share. On one channel requests follow each
-    // other, so no number comes twice.
+    // The number is the time in nanoseconds: copies of a channel in several processes share no counter, but this clock.
+    // On one channel requests follow each other, so no number comes twice.
     const long number = std::chrono::steady_clock::now().time_since_epoch().count();
     const Request request = {operation, client_, number, key, value};
     // MSG_NOSIGNAL: an error instead of the signal SIGPIPE if nobody reads any more
@@ -98,22 +115,6 @@ class Manager {
   pid_t process() const { return process_; }
 
  private:
-  using Ends = std::array<int, 2>;  // of a pair of sockets: the clients' and the manager's
-
-  static void serve(int requests, const std::vector<Ends>& answers) {
-    std::map<long, long> values;  // the only copy there is
-    Request request;
-    // `add` is made with unsigned numbers: a sum that is too large wraps around, where a signed one would be undefined.
-    while (receive(requests, request)) {
-      if (request.operation == Request::set) values[request.key] = request.value;
-      if (request.operation == Request::add) values[request.key] += static_cast<unsigned long>(request.value);
-      const auto found = values.find(request.key);
-      const bool has_key = found != values.end();
-      const Answer answer = {request.number, has_key, has_key ? found->second : 0};
-      send(answers.at(request.client)[1], &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);  // waits for nobody
-    }
-  }
-
   Ends requests_;
   std::vector<Ends> answers_;
   pid_t process_;

@@ -13,7 +13,7 @@
 
 int main() {
   const Manager manager(1);
-  const ManagedMap map = manager.map(0);
+  const ManagedMap map = manager.map(0);  // wrong: one channel for both processes
   map.set(1, 1);
   map.set(2, 2);
   const auto ask = [&](long key) {
