@@ -80,9 +80,10 @@ int main(int argc, char** argv) {
       above += reached > 1.05 * peak_arithmetic(facts);
     };
     const int all = facts.threads_per_multiprocessor;
+    show(reached_arithmetic<8>(all), all, "eight numbers");
     show(reached_arithmetic<1>(all), all, "one number");
-    show(reached_arithmetic<1>(128), 128, "one number");
     show(reached_arithmetic<8>(128), 128, "eight numbers");
+    show(reached_arithmetic<1>(128), 128, "one number");
     const double copied = reached_bandwidth();
     cookbook::println("Reached: {:.0f} GB/s by a copy, read and written", copied / 1e9);
     above += copied > 1.05 * peak_bandwidth(facts);
