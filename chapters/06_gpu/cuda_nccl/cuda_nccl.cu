@@ -29,7 +29,8 @@ struct Rank {
   cudaStream_t stream = nullptr;
 };
 
-/// An array on a GPU. Several workers may share a GPU; NCCL's own sum has one rank per GPU.
+/// An array on a GPU. Several workers may share a GPU, only so that the ring can be tried with a single one; NCCL's own
+/// sum has one rank per GPU.
 struct Worker {
   int rank;
   gpu::DeviceArray<float> data, received;
@@ -60,8 +61,9 @@ void ring_all_reduce(const Ranks& ranks, Workers& workers) {
   const std::size_t size = workers[0].data.size();
   for (int step = 0; step < 2 * (n - 1); ++step) {
     const bool adds = step < n - 1;
-    const auto first = [&](int i) { return size * ((i - 1 - step + 2 * n) % n) / n; };  // of the chunk for worker i
-    const auto count = [&](int i) { return size * ((i - 1 - step + 2 * n) % n + 1) / n - first(i); };
+    const auto chunk = [&](int i) { return (i - 1 - step + 2 * n) % n; };  // the one that worker i receives
+    const auto first = [&](int i) { return size * chunk(i) / n; };
+    const auto count = [&](int i) { return size * (chunk(i) + 1) / n - first(i); };
     NCCL_CHECK(ncclGroupStart());  // all messages of a step at the same time
     for (int i = 0; i < n; ++i) {
       Worker &worker = workers[i], &left = workers[(i + n - 1) % n];
@@ -110,7 +112,7 @@ std::size_t wrong_sums(const gpu::DeviceArray<float>& result, int summands) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int worker_count = 0, devices = 0, version = 0;
+  int worker_count = 0, devices = 0;
   std::size_t count = 1 << 24;
   cookbook::Options options("Sum arrays over several GPUs by NCCL");
   options.add("workers", worker_count, "arrays that the ring sums; 0: one on each GPU, at least two", 0, 64);
@@ -119,7 +121,6 @@ int main(int argc, char** argv) {
   if (!gpu::device_found()) return gpu::skipped;
 
   CUDA_CHECK(cudaGetDeviceCount(&devices));
-  NCCL_CHECK(ncclGetVersion(&version));
   worker_count = std::max(worker_count == 0 ? 2 : worker_count, devices);
   std::vector<ncclComm_t> communicators(devices);
   gpu::keep_nccl_on_this_machine();
@@ -130,7 +131,6 @@ int main(int argc, char** argv) {
     ranks[i].communicator = communicators[i];
     CUDA_CHECK(cudaStreamCreateWithFlags(&ranks[i].stream, cudaStreamNonBlocking));
   }
-  cookbook::println("NCCL {}.{}.{}, GPUs: {}", version / 10'000, version / 100 % 100, version % 100, devices);
 
   std::size_t wrong = 0;
   const auto run = [&](const char* name, auto sum, std::size_t numbers, int summands,
@@ -152,13 +152,13 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < summands; ++i) wrong += wrong_sums(workers[i].*result, summands);
     const double received = 2.0 * (summands - 1) / summands * numbers * sizeof(float);  // by a worker of the ring
-    cookbook::println("{:<28}{:>8}{:>13.0f} us{:>13.0f} us{:>12.1f} GB/s", fmt::format("{}: {}", name, summands),
-                      numbers, queued * 1e6, done * 1e6, received / done / 1e9);
+    cookbook::println("{:<16}{:>8}{:>13.0f} us{:>13.0f} us{:>12.1f} GB/s", name, numbers, queued * 1e6, done * 1e6,
+                      received / done / 1e9);
   };
-  cookbook::println("{:<28}{:>8}{:>16}{:>16}{:>17}", "", "numbers", "calls return", "sums are there", "bus bandwidth");
+  cookbook::println("{:<16}{:>8}{:>16}{:>16}{:>17}", "", "numbers", "calls return", "sums are there", "bus bandwidth");
   for (const std::size_t numbers : {std::min<std::size_t>(count, 1000), count}) {
-    run("ncclAllReduce, ranks", all_reduce, numbers, devices, &Worker::received);
-    run("ring by hand, workers", ring_all_reduce, numbers, worker_count, &Worker::data);
+    run("ncclAllReduce", all_reduce, numbers, devices, &Worker::received);
+    run("ring by hand", ring_all_reduce, numbers, worker_count, &Worker::data);
   }
   for (const Rank& rank : ranks) {
     CUDA_CHECK(cudaStreamDestroy(rank.stream));
