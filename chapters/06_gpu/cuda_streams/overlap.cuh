@@ -7,7 +7,8 @@
 
 #include "cookbook/cuda.hpp"
 
-/// Replaces each number x by 1664525 x + 1013904223, `steps` times: steps of a random number generator.
+/// Replaces each number x by 1664525 x + 1013904223, `steps` times: steps of a random number generator. The
+/// compiler joins four of these steps into one, so they cost a quarter of so many multiplications.
 __global__ void advance(std::uint32_t* numbers, std::size_t count, int steps) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
