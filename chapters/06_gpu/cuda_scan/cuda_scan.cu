@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
        [&] { result = &scan_by_doubling(in, out, other); });
   result = &out;
   show("sums in three launches", 12, [&] { scan_in_three_launches(in, out, of_tiles, memory); });
-  show("the last of these launches alone", 8, [&] { scan_with_known_sums(in, out, of_tiles); });
+  show("sums, those before are known", 8, [&] { scan_with_known_sums(in, out, of_tiles); });
   show("sums in one launch", 8, [&] { scan_in_one_launch(in, out, memory); });
   show("sums by cub::DeviceScan", 8,
        [&] { CUDA_CHECK(cub::DeviceScan::InclusiveSum(scratch.data(), scratch_bytes, in.data(), out.data(), count)); });

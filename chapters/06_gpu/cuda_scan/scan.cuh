@@ -89,7 +89,8 @@ __device__ inline unsigned scan_warp(uint4 (&four)[fours]) {
   return so_far;
 }
 
-/// out[i] = in[0] + in[1] + ... + in[i]. `tiles` knows how to take a tile, and what comes before it.
+/// out[i] = in[0] + in[1] + ... + in[i]. `tiles` knows how to take a tile, and what comes before it: take_tile() and
+/// sum_before() for Tiles are in look_back.cuh, those for KnownTiles below.
 template <typename AnyTiles>
 __global__ void __launch_bounds__(threads, resident)
     scan(const unsigned* in, unsigned* out, std::size_t count, AnyTiles tiles) {
