@@ -46,6 +46,6 @@ int main(int argc, char** argv) {
   print("wgmma alone, nothing copied", products * operations / (2.0 * n * n * n));  // it makes as many for any n
 
   cookbook::Checks checks;
-  checks.equal("steps with an element that is not cuBLAS's", wrong, 0);
+  checks.equal("steps with elements far from cuBLAS's", wrong, 0);
   return checks.exit_code();
 }
