@@ -28,7 +28,8 @@ __device__ inline float4 next_four(float4 centre, float4 up, float4 down) {
 /// registers: as soon as row r has come from memory, row r - 1 can take its first step, then row r - 2 its second, and
 /// so on. `side` is a multiple of 4; `rows` are those that a warp stores.
 template <int steps>
-__global__ void __launch_bounds__(32 * warps) advance(const float* in, float* out, int side, int rows) {
+__global__ void __launch_bounds__(32 * warps, steps <= 8 ? 4 : 2)
+    advance(const float* in, float* out, int side, int rows) {
   const int lane = threadIdx.x, strip = (blockIdx.x * warps + threadIdx.y) * stored_columns<steps>;
   if (strip >= side) return;  // the whole warp
   const int column = strip - halo<steps> + 4 * lane, first = blockIdx.y * rows, last = min(first + rows, side);
