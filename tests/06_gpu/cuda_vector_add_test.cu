@@ -83,6 +83,7 @@ TEST(cuda_vector_add_timing, the_kernel_is_faster_than_the_loop_and_than_the_cop
   for (const std::string& column : {few, many}) {
     const auto times = times_of(result, column);
     for (const int i : {0, 1, 3}) EXPECT_LT(times[2], times[i]) << result.text();
+    EXPECT_GT(times[1], times[3]) << result.text();  // two vectors there, one back
   }
 }
 
