@@ -153,7 +153,7 @@ TEST(cuda_matrix_product_timing, columns_belong_to_x) {
   const auto by_rows = result.captures("^GPU, row from x and column from y +([0-9.]+) ms$");
   const auto by_columns = result.captures("^GPU, row from y and column from x +([0-9.]+) ms$");
   ASSERT_EQ(by_rows.size() + by_columns.size(), 2U) << result.text();
-  EXPECT_GT(std::stod(by_rows[0]), std::stod(by_columns[0]));
+  EXPECT_GT(std::stod(by_rows[0]), 1.5 * std::stod(by_columns[0])) << result.text();
 }
 
 TEST(cuda_matrix_product, is_clean_under_compute_sanitizer) {

@@ -55,19 +55,19 @@ int main(int argc, char** argv) {
 
   const Matrix a = gpu::random_numbers(1, width * width), b = gpu::random_numbers(2, width * width);
   double row_from_x = 0, column_from_x = 0;
-  const Matrix exchanged = product_on_device(product<true>, a, b, width, row_from_x);
-  const Matrix by_gpu = product_on_device(product<false>, a, b, width, column_from_x);
+  const Matrix with_row_from_x = product_on_device(product<true>, a, b, width, row_from_x);
+  const Matrix with_column_from_x = product_on_device(product<false>, a, b, width, column_from_x);
   const Matrix rounded_twice = sequential_product(a, b, width, two_roundings);
   const Matrix rounded_once = sequential_product(a, b, width, one_rounding);
   cookbook::println("GPU, row from x and column from y   {:8.2f} ms", row_from_x * 1e3);
   cookbook::println("GPU, row from y and column from x   {:8.2f} ms", column_from_x * 1e3);
-  cookbook::println("processor, two roundings per term   {:8} of {} elements differ", different(rounded_twice, by_gpu),
-                    by_gpu.size());
-  cookbook::println("processor, one rounding per term    {:8} of {} elements differ", different(rounded_once, by_gpu),
-                    by_gpu.size());
+  cookbook::println("processor, two roundings per term   {:8} of {} elements differ",
+                    different(rounded_twice, with_column_from_x), with_column_from_x.size());
+  cookbook::println("processor, one rounding per term    {:8} of {} elements differ",
+                    different(rounded_once, with_column_from_x), with_column_from_x.size());
 
   cookbook::Checks checks;
   checks.equal("elements that are not those of the processor with one rounding",
-               different(by_gpu, rounded_once) + different(exchanged, rounded_once), 0);
+               different(with_column_from_x, rounded_once) + different(with_row_from_x, rounded_once), 0);
   return checks.exit_code();
 }
