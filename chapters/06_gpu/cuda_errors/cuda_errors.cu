@@ -59,17 +59,21 @@ int report(const std::string& mistake) {
 /// Launches three kernels, the second of which makes a mistake, and copies. Prints which call is the first to return
 /// the error.
 int report_step(const std::string& how) {
-  const auto launch = [](int* target) {
-    target == nullptr ? store<<<1, 1>>>(target) : do_nothing<<<1, 1>>>();
-    return cudaGetLastError();
-  };
   int *memory = nullptr, on_host = 0;
   CUDA_CHECK(cudaMalloc(&memory, sizeof(int)));
-  const std::pair<const char*, cudaError_t> steps[] = {
-      {"cudaGetLastError after the first launch", launch(memory)},
-      {"cudaGetLastError after the second launch", launch(nullptr)},
-      {"cudaGetLastError after the third launch", launch(memory)},
-      {"the copy", cudaMemcpy(&on_host, memory, sizeof(int), cudaMemcpyDeviceToHost)}};
+
+  do_nothing<<<1, 1>>>();
+  const cudaError_t first = cudaGetLastError();
+  store<<<1, 1>>>(nullptr);  // the mistake
+  const cudaError_t second = cudaGetLastError();
+  do_nothing<<<1, 1>>>();
+  const cudaError_t third = cudaGetLastError();
+  const cudaError_t copy = cudaMemcpy(&on_host, memory, sizeof(int), cudaMemcpyDeviceToHost);
+
+  const std::pair<const char*, cudaError_t> steps[] = {{"cudaGetLastError after the first launch", first},
+                                                       {"cudaGetLastError after the second launch", second},
+                                                       {"cudaGetLastError after the third launch", third},
+                                                       {"the copy", copy}};
   for (const auto& [step, error] : steps) {
     if (error == cudaSuccess) continue;
     cookbook::println("{:<32}{}", how, step);
@@ -96,21 +100,24 @@ int main(int argc, char** argv) {
 
   // Each mistake is made by another process, which is this program once more: after some of them it can do nothing
   // else. One after the other, so that none disturbs the next one.
-  int staying = 0;
-  const auto line_of = [&](const std::string& what) {
+  const auto run_child = [&](const std::string& what) {
     cookbook::ChildProgram child({cookbook::beside_this_program("cuda_errors"), "--mistake", what},
                                  cookbook::ChildProcess::Output::piped_with_errors, [&] {
                                    if (what == blocking) setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
                                  });
     const std::string line = child.read_until(what + " ");
-    staying += child.wait();
-    return line;
+    return std::pair(line, child.wait());
   };
   cookbook::println("{:<32}{:<31}{:<25}{}", "after", "cudaGetLastError", "cudaDeviceSynchronize", "cudaMalloc");
-  for (const std::string& what : mistakes) cookbook::println("{}", line_of(what));
+  int staying = 0;
+  for (const std::string& what : mistakes) {
+    const auto [line, exit_code] = run_child(what);
+    cookbook::println("{}", line);
+    staying += exit_code == 1;
+  }
   cookbook::println("the second of three kernels stores through a null pointer; the first call to return the error:");
-  cookbook::println("{}", line_of(usual));
-  const std::string told = line_of(blocking);
+  cookbook::println("{}", run_child(usual).first);
+  const std::string told = run_child(blocking).first;
   cookbook::println("{}", told);
 
   cookbook::Checks checks;
