@@ -43,8 +43,8 @@ struct Data {
 };
 
 /// How many turns the 32 banks of shared memory need for one addition by a warp, on average over the first additions
-/// of count_in_shared<copies>. The counters in a bank take one turn each, however many threads add to the same one.
-double turns(const std::vector<Sample>& samples, int copies) {
+/// of count_in_shared<sets>. The counters in a bank take one turn each, however many threads add to the same one.
+double turns(const std::vector<Sample>& samples, int sets) {
   constexpr std::size_t per_thread = 16;  // samples of a load
   const std::size_t warps = std::min<std::size_t>(samples.size() / (32 * per_thread), 2'000);
   std::size_t all = 0;
@@ -52,7 +52,7 @@ double turns(const std::vector<Sample>& samples, int copies) {
     const Sample* first = &samples[addition / per_thread * 32 * per_thread + addition % per_thread];
     std::array<std::set<int>, 32> banks;
     for (int thread = 0; thread < 32; ++thread) {
-      const int counter = first[thread * per_thread] * copies + thread % copies;
+      const int counter = first[thread * per_thread] * sets + thread % sets;
       banks[counter % 32].insert(counter);
     }
     all += std::ranges::max(banks, {}, &std::set<int>::size).size();
@@ -94,14 +94,14 @@ int main(int argc, char** argv) {
   Data uniform(count, true), equal(count, false);
   const double one_turn = limit_with_one_turn();
   int wrong = 0;
-  /// One row; `copies` is the number of sets in shared memory, or 0 if there are none.
-  const auto show = [&](const char* what, const auto& work, int copies = 0, bool counts = true) {
+  /// One row; `sets` is how many there are in shared memory, or 0 if there are none.
+  const auto show = [&](const char* what, const auto& work, int sets = 0, bool counts = true) {
     std::string row = fmt::format("{:<25}", what);
     for (Data* data : {&uniform, &equal}) {
       const double seconds = fastest_of_ten(*data, counts ? data->expected : std::vector<unsigned>(bins), work);
       if (!counts) data->read_per_second = count / seconds;
-      if (copies > 0 && count >= 512) {
-        const double taken = turns(data->on_host, copies);
+      if (sets > 0 && count >= 512) {
+        const double taken = turns(data->on_host, sets);
         row += fmt::format("{:8.2f}{:>14}", taken, gigabytes(std::min(data->read_per_second, one_turn / taken)));
       } else {
         row += std::string(22, ' ');

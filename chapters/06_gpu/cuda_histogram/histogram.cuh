@@ -44,22 +44,22 @@ __global__ void __launch_bounds__(threads) count_in_global(const Sample* samples
   for_each_sample(samples, count, [=](unsigned sample) { atomicAdd(&counts[sample], 1U); });
 }
 
-/// Each block has counters of its own in its shared memory, `copies` of them for each bin, of which a thread uses the
-/// one that its place in the warp says. At the end each block adds its sums to `counts`.
-template <int copies>
+/// Each block has `sets` sets of counters of its own in its shared memory, of which a thread uses the one that its
+/// place in the warp says. At the end each block adds its sums to `counts`.
+template <int sets>
 __global__ void __launch_bounds__(threads) count_in_shared(const Sample* samples, std::size_t count, unsigned* counts) {
-  __shared__ unsigned mine[bins][copies];
-  for (int i = threadIdx.x; i < bins * copies; i += threads) mine[i / copies][i % copies] = 0;
+  __shared__ unsigned mine[bins][sets];
+  for (int i = threadIdx.x; i < bins * sets; i += threads) mine[i / sets][i % sets] = 0;
   __syncthreads();
 
-  const int copy = threadIdx.x % copies;
-  for_each_sample(samples, count, [&](unsigned sample) { atomicAdd(&mine[sample][copy], 1U); });
+  const int set = threadIdx.x % sets;
+  for_each_sample(samples, count, [&](unsigned sample) { atomicAdd(&mine[sample][set], 1U); });
   __syncthreads();
 
-  for (int bin = threadIdx.x / copies; bin < bins; bin += threads / copies) {  // `copies` neighbours for each bin
-    unsigned sum = mine[bin][copy];
-    for (int distance = copies / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, distance);
-    if (copy == 0) mine[bin][0] = sum;
+  for (int bin = threadIdx.x / sets; bin < bins; bin += threads / sets) {  // `sets` neighbours for each bin
+    unsigned sum = mine[bin][set];
+    for (int distance = sets / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, distance);
+    if (set == 0) mine[bin][0] = sum;
   }
   __syncthreads();
   // Eight warps add to 32 neighbouring counts each, which are one access to memory; so 8 accesses per block.
