@@ -66,7 +66,7 @@ TEST(cuda_tensor_cores_timing, tensor_cores_pay_off_only_when_they_are_fed) {
   EXPECT_GT(std::stod(of_float[2]), 2.0) << "cuBLAS with bfloat16";
   EXPECT_LT(std::stod(of_float[3]), 1.0) << "the page says that cuBLAS in plain float is faster";
   EXPECT_GT(std::stod(of_float[4]), 2 * std::stod(of_float[3])) << "a quarter of the bytes";
-  EXPECT_GT(std::stod(of_float[5]), std::stod(of_float[4])) << "an eighth of the bytes";
+  EXPECT_GT(std::stod(of_float[5]), 2.5 * std::stod(of_float[4])) << "an eighth of the bytes, in larger pieces";
 }
 
 TEST(cuda_tensor_cores, sums_of_16_bits_stay_where_a_further_term_is_rounded_away) {
