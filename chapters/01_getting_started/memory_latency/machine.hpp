@@ -1,4 +1,4 @@
-/// The machine's caches and nodes of memory, as hwloc reports them.
+/// The machine's caches, as hwloc reports them.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ struct Cache {
   std::size_t bytes;
 };
 
-/// hwloc's view of this machine. Every part of it is an object: a processor, the caches around it, a node of memory.
+/// hwloc's view of this machine. Every part of it is an object: a processor, a cache around it.
 class Machine {
  public:
   /// Throws std::runtime_error if hwloc cannot look at the machine.
@@ -38,16 +38,6 @@ class Machine {
       caches.push_back({object->attr->cache.depth, object->attr->cache.size});
     }
     return caches;
-  }
-
-  /// How many nodes the memory has. Each is near to some of the processors and far from the others (NUMA).
-  int nodes() const { return hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_NUMANODE); }
-
-  /// Moves memory into a node, at the same addresses; false if the system refuses.
-  bool move(void* memory, std::size_t bytes, int node) const {
-    const hwloc_obj_t object = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
-    return hwloc_set_area_membind(topology_, memory, bytes, object->nodeset, HWLOC_MEMBIND_BIND,
-                                  HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE | HWLOC_MEMBIND_STRICT) == 0;
   }
 
  private:

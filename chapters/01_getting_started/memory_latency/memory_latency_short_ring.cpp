@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "cookbook/measure.hpp"
 #include "cookbook/print.hpp"
 #include "ring.hpp"
 
@@ -27,5 +28,8 @@ int main() {
     ++count;
   }
   cookbook::println("of {} lines the walk visits {}", lines.size(), count);
+  const cookbook::Stopwatch watch;
+  cookbook::do_not_optimize(walk(lines.data(), 1'000'000));
+  cookbook::println("a step takes {:.1f} ns", watch.seconds() / 1e6 * 1e9);
   return count == lines.size() ? 0 : 1;
 }
