@@ -3,6 +3,10 @@
 #include "support/files.hpp"
 #include "support/run.hpp"
 
+#define main main_of_the_program  // to call its functions
+#include "01_getting_started/memory_organisation/memory_organisation.cpp"
+#undef main
+
 namespace {
 
 using test_support::run;
@@ -21,7 +25,7 @@ TEST(memory_organisation, a_write_is_seen_by_threads_through_mapped_memory_and_b
     EXPECT_EQ(result.captures("^  (?:main|the parent) +i at 0x[0-9a-f]+ is (.*)$"),
               (std::vector<std::string>{value, "10", value, value}))
         << result.text();
-    EXPECT_EQ(result.out.back(), "ok    the i of main, or the parent, after each of the four: [" + value + ", 10, " +
+    EXPECT_EQ(result.out.back(), "ok    what main or the parent has after each of the four: [" + value + ", 10, " +
                                      value + ", " + value + "]");
     EXPECT_EQ(result.leaked_processes, 0);
   }
@@ -35,7 +39,8 @@ TEST(memory_organisation, in_each_pair_the_addresses_are_equal) {
   EXPECT_EQ(others, own) << result.text();
 }
 
-// The child is killed because its line would make the file longer than is allowed.
+// The child is killed because its line would make the file longer than is allowed. The parent does not wait for a
+// message.
 TEST(memory_organisation, a_child_that_fails_ends_the_program) {
   const test_support::TemporaryDirectory folder;
   const auto run_into = [&](const std::string& file, std::size_t limit) {
@@ -43,12 +48,29 @@ TEST(memory_organisation, a_child_that_fails_ends_the_program) {
                            test_support::bin() + "/memory_organisation", folder.path / file, std::to_string(limit)});
   };
   ASSERT_EQ(run_into("whole", 10'000).exit_code, 0);
-  const std::string first_child = "a child process stores 11 in i:\n",
-                    text = test_support::text_of(folder.path / "whole");
-  ASSERT_NE(text.find(first_child), std::string::npos) << text;
-  const auto result = run_into("cut", text.find(first_child) + first_child.size());
-  EXPECT_EQ(result.exit_code, 3) << result.text();
-  EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("a child process has failed"))) << result.text();
+  const std::string text = test_support::text_of(folder.path / "whole");
+  for (const std::string way : {"in i:\n", "in i, and sends it as a message:\n"}) {
+    const std::string heading = "a child process stores 11 " + way;
+    ASSERT_NE(text.find(heading), std::string::npos) << text;
+    const auto result = run_into("cut", text.find(heading) + heading.size());
+    EXPECT_EQ(result.exit_code, 3) << way << result.text();
+    EXPECT_THAT(result.err, testing::ElementsAre(testing::HasSubstr("a child process has failed"))) << result.text();
+    EXPECT_EQ(result.leaked_processes, 0) << way;
+  }
+}
+
+TEST(memory_organisation, a_child_does_not_do_what_the_parent_has_registered_for_its_end) {
+  static int ends[2];
+  static const pid_t parent = getpid();
+  ASSERT_EQ(pipe(ends), 0);
+  std::atexit([] {
+    if (getpid() != parent && write(ends[1], "x", 1) != 1) std::abort();
+  });
+  wait_for(start_child([] {}));
+  close(ends[1]);
+  char text;
+  EXPECT_EQ(read(ends[0], &text, 1), 0);
+  close(ends[0]);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ pid_t start_child(Work work) {
   if (child != 0) return child;
   work();
   // Not exit(), which would do here what the parent will do at its end: destroy global objects, and write what is in
-  // buffers. (println has no buffer.)
+  // buffers.
   _exit(0);
 }
 
@@ -92,11 +92,12 @@ int after_a_message(int value) {
     report("the child", i);
     check(write(ends[1], &i, sizeof i), "write");
   });
-  close(ends[1]);  // or read would wait for ever if the child ended without a message
-  if (check(read(ends[0], &i, sizeof i), "read") != sizeof i) i = -1;  // waits for the message, and stores it in i
-  report("the parent", i);
-  wait_for(child);
+  // Or read would wait for ever if the child ended without a message.
+  close(ends[1]);
+  check(read(ends[0], &i, sizeof i), "read");  // waits for the message, and stores it in i
   close(ends[0]);
+  wait_for(child);
+  report("the parent", i);
   return i;
 }
 
@@ -104,7 +105,7 @@ int after_a_message(int value) {
 
 int main(int argc, char** argv) {
   int value = 11;
-  cookbook::Options options("See whose writes this program sees");
+  cookbook::Options options("Share a variable with a thread or with another process");
   options.add("value", value, "what the others store in i", -1'000'000, 1'000'000);
   options.parse(argc, argv);
 
@@ -119,6 +120,6 @@ int main(int argc, char** argv) {
   seen.push_back(after_a_message(value));
 
   cookbook::Checks checks;
-  checks.equal("the i of main, or the parent, after each of the four", seen, {value, 10, value, value});
+  checks.equal("what main or the parent has after each of the four", seen, {value, 10, value, value});
   return checks.exit_code();
 }
