@@ -43,7 +43,7 @@ TEST(idempotent_consumer, only_one_transaction_is_right_wherever_it_is_killed) {
   const auto result = run("idempotent_consumer", {}, {.environment = {{"TMPDIR", scratch.path}}});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
-  for (const char* row : {"no key +it has one +20.00", "key, then deposit +0.00 +10.00",
+  for (const char* row : {"no key +only one write +20.00", "key, then deposit +0.00 +10.00",
                           "deposit, then key +20.00 +10.00", "both in one transaction +10.00 +10.00"}) {
     EXPECT_EQ(result.lines_with("^" + std::string(row) + "$").size(), 1U) << result.text();
   }

@@ -32,7 +32,7 @@ inline void effect_then_key(Database& database, const Deposit& deposit, const St
   if (database.run("SELECT count(*) FROM done WHERE key = ?", deposit.key) == 1) return;
   add(database, deposit.cents);
   step(1);
-  is_new(database, deposit.key);
+  database.run("INSERT INTO done VALUES (?)", deposit.key);
   step(2);
 }
 

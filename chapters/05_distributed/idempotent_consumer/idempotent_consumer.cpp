@@ -58,15 +58,15 @@ int main(int argc, char** argv) {
 
   const TemporaryDirectory folder;
   int files = 0;
-  cookbook::println("one deposit of 10.00, delivered again when its consumer has been killed");
-  cookbook::println("{:<24}{:>22}{:>26}", "killed", "between its writes", "before it acknowledges");
+  cookbook::println("balance after one deposit of 10.00, whose first consumer is killed");
+  cookbook::println("{:<24}{:>22}{:>26}", "", "between its writes", "before it acknowledges");
   const auto show = [&](const std::string& name, Handle consumer) {
     std::vector<long> balances;
     std::vector<std::string> shown;
     for (const int killed_at : {1, 2}) {
       const auto cents = balance_after(fmt::format("{}/{}", folder.path(), ++files), consumer, killed_at);
       balances.push_back(cents.value_or(-1));
-      shown.push_back(cents ? fmt::format("{}.{:02}", *cents / 100, *cents % 100) : "it has one");
+      shown.push_back(cents ? fmt::format("{}.{:02}", *cents / 100, *cents % 100) : "only one write");
     }
     cookbook::println("{:<24}{:>22}{:>26}", name, shown[0], shown[1]);
     return balances;
