@@ -10,9 +10,10 @@
 #include <fmt/ranges.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,42 +25,80 @@
 
 namespace {
 
-/// Waits until there is something to read, a number or the end-of-file; false if nothing comes within `limit`.
-bool comes_within(const Pipe& pipe, std::chrono::milliseconds limit) {
-  pollfd ready = {pipe.reading, POLLIN, 0};
-  return check(poll(&ready, 1, static_cast<int>(limit.count())), "poll") > 0;
-}
+constexpr long very_many = 2'000'000'000;
 
+/// What the parent has got from a chain.
 struct Run {
-  std::vector<long> squares;  // the first hundred
-  long read = 0, wrong = 0;
+  std::vector<long> squares;
   bool end_of_file = false;
   double ms = 0;   // until end-of-file, or until the parent gives up
-  int sender = 0;  // its exit code
+  int sender = 0;  // its exit code, or -N if signal N ended it
 };
 
-/// Reads the squares up to end-of-file, or until none has come for `limit`. `squarer_dies`: the squarer is killed when
-/// the first square has come.
-Run read_squares(const Squares& chain, std::chrono::milliseconds limit, bool squarer_dies = false) {
+/// Joins both children. Returns the sender's exit code.
+int join(const Squares& chain) {
+  close(chain.results.reading);
+  cookbook::exit_code_of(chain.squarer);
+  return cookbook::exit_code_of(chain.sender);
+}
+
+/// All goes well.
+Run closes_its_ends(long items) {
   Run run;
   const cookbook::Stopwatch watch;
-  for (long square = 0; comes_within(chain.results, limit); ++run.read) {
+  const Squares chain = start_squares(items);
+  for (long square = 0; read_number(chain.results, square);) run.squares.push_back(square);
+  run.end_of_file = true;
+  run.ms = watch.seconds() * 1e3;
+  run.sender = join(chain);
+  return run;
+}
+
+/// The parent keeps a writing end, and gives up when nothing has come for 200 ms.
+Run forgets_an_end(long items) {
+  Run run;
+  const cookbook::Stopwatch watch;
+  const Squares chain = start_squares(items, true);
+  constexpr std::chrono::milliseconds limit(200);
+  pollfd ready = {chain.results.reading, POLLIN, 0};
+  while (!run.end_of_file && check(poll(&ready, 1, static_cast<int>(limit.count())), "poll") > 0) {
+    long square = 0;
     run.end_of_file = !read_number(chain.results, square);
-    if (run.end_of_file) break;
-    if (run.read < 100) run.squares.push_back(square);
-    run.wrong += square != run.read * run.read;
-    if (run.read == 0 && squarer_dies) check(kill(chain.squarer, SIGKILL), "kill");
+    if (!run.end_of_file) run.squares.push_back(square);
   }
   run.ms = watch.seconds() * 1e3;
-  close(chain.results.reading);
-  if (!run.end_of_file) check(kill(chain.squarer, SIGKILL), "kill");  // it would wait for ever
-  run.sender = cookbook::exit_code_of(chain.sender);
-  cookbook::exit_code_of(chain.squarer);
+  check(kill(chain.squarer, SIGKILL), "kill");  // it would wait for ever
+  run.sender = join(chain);
+  return run;
+}
+
+/// The squarer is killed when the first square has come.
+Run squarer_dies() {
+  Run run;
+  const cookbook::Stopwatch watch;
+  const Squares chain = start_squares(very_many);
+  for (long square = 0; read_number(chain.results, square);) {
+    if (run.squares.empty()) check(kill(chain.squarer, SIGKILL), "kill");
+    run.squares.push_back(square);
+  }
+  run.end_of_file = true;
+  run.ms = watch.seconds() * 1e3;
+  run.sender = join(chain);
   return run;
 }
 
 void print_row(const char* what, const Run& run) {
-  cookbook::println("{:<34}{:>7}   {:<10}{:8.1f} ms", what, run.read, run.end_of_file ? "after" : "not within", run.ms);
+  const std::string end = run.sender == 0          ? "ends by itself"
+                          : run.sender == -SIGPIPE ? "is ended by SIGPIPE"
+                                                   : fmt::format("ends with {}", run.sender);
+  cookbook::println("{:<38}{:>7}   {:<11}{:>7.1f} ms   {}", what, run.squares.size(),
+                    run.end_of_file ? "after" : "none within", run.ms, end);
+}
+
+long wrong_in(const Run& run) {
+  long wrong = 0, number = 0;
+  for (const long square : run.squares) wrong += square != number * number, ++number;
+  return wrong;
 }
 
 }  // namespace
@@ -69,23 +108,22 @@ int main(int argc, char** argv) {
   cookbook::Options options("Chain processes with pipes, ended by end-of-file");
   options.add("items", items, "numbers to square", 0, 100'000);
   options.parse(argc, argv);
-  constexpr std::chrono::seconds long_enough(30);
 
-  const Run good = read_squares(start_squares(items), long_enough);
-  cookbook::println("the squares: {}", fmt::join(good.squares, " "));
-  cookbook::println("the parent closes                 squares   end-of-file");
-  print_row("every end that it does not use", good);
-  const Run open = read_squares(start_squares(items, true), std::chrono::milliseconds(200));
-  print_row("all of these but numbers.writing", open);
-  const Run killed = read_squares(start_squares(std::numeric_limits<int>::max()), long_enough, true);
-  cookbook::println("the squarer is killed: {} for the parent, signal {} for the sender",
-                    killed.end_of_file ? "end-of-file" : "nothing", -killed.sender);
+  const Run good = closes_its_ends(items);
+  const std::span<const long> first(good.squares.data(), std::min<std::size_t>(good.squares.size(), 100));
+  cookbook::println("the squares: {}", fmt::join(first, " "));
+  cookbook::println("{:<38}squares   end-of-file             the sender", "");
+  print_row("the parent closes all its unused ends", good);
+  const Run open = forgets_an_end(items);
+  print_row("the parent forgets numbers.writing", open);
+  const Run killed = squarer_dies();
+  print_row("the squarer is killed", killed);
 
   cookbook::Checks checks;
-  checks.equal("squares in the two rows", std::vector{good.read, open.read}, {items, items});
-  checks.equal("numbers that are not the expected square", std::vector{good.wrong, open.wrong, killed.wrong},
-               {0, 0, 0});
-  checks.equal("end-of-file in the three runs",
-               fmt::format("{}, {}, {}", good.end_of_file, open.end_of_file, killed.end_of_file), "true, false, true");
+  checks.equal("squares in the first two rows", std::vector<std::size_t>{good.squares.size(), open.squares.size()},
+               std::vector(2, static_cast<std::size_t>(items)));
+  checks.equal("wrong squares", wrong_in(good) + wrong_in(open) + wrong_in(killed), 0L);
+  checks.that("no end-of-file in the second row", !open.end_of_file);
+  checks.that("SIGPIPE in the third row alone", good.sender == 0 && open.sender == 0 && killed.sender == -SIGPIPE);
   return checks.exit_code();
 }
