@@ -2,6 +2,7 @@
 
 #include "03_processes/spawn_process/start_two_ways.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cookbook/affinity.hpp"
 #include "cookbook/process.hpp"
 #include "shared_memory.hpp"
 #include "support/files.hpp"
@@ -33,14 +35,15 @@ struct Span {
 };
 struct Loop {
   std::vector<Span> children;
-  double expected, by_fork, by_spawn;
+  double expected, by_fork, by_spawn, computing;
 };
 
 /// Of the loop with the join inside it, and of the one with the join after it.
 std::pair<Loop, Loop> loops_of(const test_support::Result& result) {
   const std::string ms = "([\\d.]+) ms", span = " +" + ms + " to +" + ms;
   const std::regex child("child (\\d), +(\\d+) ms of work" + span + span), all("all, by (\\w+) +" + ms + " +" + ms);
-  const std::regex expected("expected: sum, longest +" + ms + " +" + ms);
+  const std::regex expected("expected: the sum, the longest +" + ms + " +" + ms);
+  const std::regex computing("all, by fork, computing +" + ms + " +" + ms);
   Loop inside{}, after{};
   for (const std::string& line : result.out) {
     std::smatch match;
@@ -52,6 +55,9 @@ std::pair<Loop, Loop> loops_of(const test_support::Result& result) {
     } else if (std::regex_match(line, match, expected)) {
       inside.expected = std::stod(match[1]);
       after.expected = std::stod(match[2]);
+    } else if (std::regex_match(line, match, computing)) {
+      inside.computing = std::stod(match[1]);
+      after.computing = std::stod(match[2]);
     } else if (std::regex_match(line, match, all)) {
       (match[1] == "fork" ? inside.by_fork : inside.by_spawn) = std::stod(match[2]);
       (match[1] == "fork" ? after.by_fork : after.by_spawn) = std::stod(match[3]);
@@ -73,7 +79,9 @@ TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together
     EXPECT_EQ(result.leaked_processes, 0);
     const auto [inside, after] = loops_of(result);
     ASSERT_EQ(inside.children.size(), 5U) << result.text();
-    bool together = after.by_fork < inside.by_fork && after.by_spawn < inside.by_spawn;
+    const double cores = cookbook::allowed_processors();
+    bool together = after.by_fork < inside.by_fork && after.by_spawn < inside.by_spawn &&
+                    (cores < 2 || after.computing < inside.computing);
     for (std::size_t i = 0; i < 5; ++i) {
       const double work = 30 - 3 * static_cast<double>(i), rounded = 0.11;
       EXPECT_GE(inside.children[i].joined, inside.children[i].started + work - rounded) << result.text();
@@ -89,8 +97,10 @@ TEST(spawn_process, children_run_in_order_if_joined_inside_the_loop_and_together
     EXPECT_EQ(after.expected, 30) << result.text();
     EXPECT_GE(inside.by_spawn, inside.expected) << "one after the other";
     EXPECT_GE(after.by_spawn, after.expected);
-    for (const std::string line :
-         {"children that failed: 0", "calls that the parent's own variable has counted: 0", "no child is left: yes"}) {
+    EXPECT_GE(inside.computing, inside.expected) << "one after the other";
+    EXPECT_GE(after.computing, std::max(after.expected, inside.expected / cores) - 0.11) << "a core for each";
+    for (const std::string line : {"children that failed: 0", "calls counted by the children that the parent sees: 0",
+                                   "no child is left: yes"}) {
       EXPECT_TRUE(result.has_line("ok    " + line)) << result.text();
     }
     if (together) return;
@@ -137,6 +147,20 @@ TEST(spawn_process_children, five_are_five_processes_beside_their_parent_until_t
   const int before = calls;
   EXPECT_EQ(called_function(9), before + 1);
   EXPECT_EQ(std::exchange(calls, before), before + 1);
+}
+
+TEST(spawn_process_children, a_forked_one_copies_whether_it_computes_and_then_needs_a_core) {
+  for (const bool computes : {false, true}) {
+    computing = computes;
+    rusage used{};
+    int status = 0;
+    check(wait4(start_by_fork(0), &status, 0, &used), "wait4");
+    computing = false;
+    EXPECT_EQ(status, 0);
+    const long us =
+        1'000'000 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    EXPECT_EQ(us >= 29'000, computes) << us << " us";
+  }
 }
 
 TEST(spawn_process_children, one_that_has_ended_is_a_zombie_until_its_join) {

@@ -5,20 +5,28 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <thread>
 
 #include "cookbook/posix.hpp"
 #include "cookbook/print.hpp"
 
-inline int calls = 0;  // each process has a variable of its own
+inline int calls = 0;           // each process has a variable of its own
+inline bool computing = false;  // whether the work needs a core; a child that is made by fork has a copy
 
 /// How long a child works, in ms.
 inline int work_of(int number) { return 30 - 3 * number; }
 
-/// What each child runs. The sleep stands for work. Returns what the variable of this process has counted.
+/// What each child runs. The sleep stands for work that needs no core. Returns what the variable of this process has
+/// counted.
 inline int called_function(int number) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(work_of(number)));
+  if (computing) {
+    const std::clock_t end = std::clock() + work_of(number) * (CLOCKS_PER_SEC / 1000);  // counts time on a core
+    while (std::clock() < end) continue;
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(work_of(number)));
+  }
   return ++calls;
 }
 
