@@ -10,9 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "broker.hpp"
 #include "celery/client.hpp"
@@ -36,49 +36,40 @@ std::int64_t crash() { std::abort(); }
 /// The ids of the worker and of its process that executes this task.
 std::string ids() { return fmt::format("{} {}", getppid(), getpid()); }
 
-/// Numbers processes in the order in which they are seen: 1, 2 and so on.
-class Numbering {
- public:
-  /// "1" if it is the same process as the last time, else "1, then 2".
-  std::string seen(int id) {
-    if (id == id_) return std::to_string(number_);
-    id_ = id;
-    ++number_;
-    return fmt::format("{}, then {}", number_ - 1, number_);
-  }
-
- private:
-  int id_ = 0, number_ = 0;
-};
-
 /// Prints a line for each task, and counts those that have another result than they should.
-class Experiment {
+class Table {
  public:
-  explicit Experiment(celery::Client& client) : client_(client) { look_at_ids(); }
+  explicit Table(celery::Client& client) : client_(client), ids_(ids_now()) {}
 
-  /// Waits for the result of the task that `begin` returns. The time is counted from before `begin`.
-  void show(const std::string& what, const std::function<celery::Client::Handle()>& begin,
-            const std::string& expected) {
-    const cookbook::Stopwatch watch;
-    const std::string result = outcome(begin());
-    const double ms = 1e3 * watch.seconds();
-    const auto [worker, process] = look_at_ids();
-    cookbook::println("{:<21}  {:<61}  {:>5.1f} ms  {:<9}  {}", what, result, ms, worker, process);
+  /// Waits for the result of a task. The time counts from when the line before was printed, or from start_clock().
+  void show(const std::string& what, const celery::Client::Handle& task, const std::string& expected) {
+    std::string result = outcome(task);
+    const double ms = 1e3 * watch_.seconds();
+    std::erase(result, '"');
+    const auto [worker, process] = std::exchange(ids_, ids_now());
+    const auto now = [](const std::string& before, const std::string& after) {
+      return before == after ? "the same" : "another";
+    };
+    cookbook::println("{:<26}  {:<61}  {:>5.1f} ms  {:<8}  {}", what, result, ms, now(worker, ids_.first),
+                      now(process, ids_.second));
     if (result != expected) ++unexpected;
+    start_clock();
   }
+  void start_clock() { watch_ = {}; }
 
   int unexpected = 0;
 
  private:
-  /// Posts a task that returns both ids: the numbers of the worker and of its process.
-  std::pair<std::string, std::string> look_at_ids() {
+  /// Of the worker, and of its process that executes the tasks.
+  std::pair<std::string, std::string> ids_now() {
     const std::string ids = client_.delay("app.ids").get().as_string().c_str();
     const std::size_t space = ids.find(' ');
-    return {workers_.seen(std::stoi(ids)), processes_.seen(std::stoi(ids.substr(space)))};
+    return {ids.substr(0, space), ids.substr(space + 1)};
   }
 
   celery::Client& client_;
-  Numbering workers_, processes_;
+  std::pair<std::string, std::string> ids_;
+  cookbook::Stopwatch watch_;
 };
 
 }  // namespace
@@ -106,38 +97,29 @@ int main(int argc, char** argv) {
     return task;
   };
 
-  Experiment experiment(client);
-  cookbook::println("{:<21}  {:<61}  {:>8}  {:<9}  process", "task", "what the client gets", "after", "worker");
-  const auto post = [&](const char* task, auto... arguments) {
-    return [=, &client] { return client.delay(task, arguments...); };
-  };
-  experiment.show("add(5, 5)", post("app.add", 5, 5), "10");
-  experiment.show("crash()", post("app.crash"), "WorkerLostError: the process that executed the task has ended");
+  cookbook::println("{:<26}  {:<61}  {:>8}  {:<8}  its process", "task", "what the client gets", "after", "worker");
+  Table table(client);
+  table.show("add(5, 5)", client.delay("app.add", 5, 5), "10");
+  table.show("crash()", client.delay("app.crash"), "WorkerLostError: the process that executed the task has ended");
 
   const double limit = 1e-3 * limit_ms;
-  experiment.show(
-      fmt::format("nap(60), limit {} s", limit),
-      [&] { return client.apply_async("app.nap", {60}, {}, {.time_limit = limit}); },
-      fmt::format("TimeLimitExceeded: {}", limit));
+  table.show(fmt::format("nap(60), limit {} s", limit), client.apply_async("app.nap", {60}, {}, {.time_limit = limit}),
+             fmt::format("TimeLimitExceeded: {}", limit));
 
   const celery::Client::Handle revoked = nap_that_has_started(60);
-  const auto revoke = [&] {
-    client.revoke(revoked);
-    return revoked;
-  };
-  experiment.show("nap(60), revoked", revoke, "TaskRevokedError: terminated");
+  table.start_clock();
+  client.revoke(revoked);
+  table.show("nap(60), then revoked", revoked, "TaskRevokedError: terminated");
 
   const celery::Client::Handle orphan = nap_that_has_started(0.3);
   kill(worker, SIGKILL);
   cookbook::exit_code_of(worker);
-  const auto start_next_worker = [&] {
-    worker = start_worker();
-    return orphan;
-  };
-  experiment.show("nap(0.3), worker lost", start_next_worker, "\"awake\"");
+  table.start_clock();
+  worker = start_worker();
+  table.show("nap(0.3), then worker lost", orphan, "awake");
 
   cookbook::Checks checks;
-  checks.equal("tasks with another end than they should have", experiment.unexpected, 0);
+  checks.equal("tasks with another end than they should have", table.unexpected, 0);
   kill(worker, SIGTERM);
   checks.equal("the worker's exit code after SIGTERM", cookbook::exit_code_of(worker), 0);
   return checks.exit_code();

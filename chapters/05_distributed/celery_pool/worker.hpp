@@ -33,9 +33,11 @@ class PoolWorker {
     bool stopping = false;
     while (!stopping || !pool_.all_idle()) {
       if (stop_wanted && !std::exchange(stopping, true)) broker_.stop_consuming("celery");
-      // Sleeps until a task has ended, a time limit is over, the broker has sent something, or for 100 ms.
-      const bool unread = broker_.has_read_ahead();
-      for (const Done& done : pool_.wait(broker_.socket(), std::chrono::milliseconds(unread ? 0 : 100))) ended(done);
+      // Sleeps until a task has ended, a time limit is over, the broker has sent something, or for 100 ms; not at all
+      // if the connection has already read a further message. Nothing else here waits while tasks run, neither for the
+      // broker to confirm a result nor for the second half of an outcome, or a time limit would pass unnoticed.
+      const std::chrono::milliseconds timeout(broker_.has_read_ahead() ? 0 : 100);
+      for (const Done& done : pool_.wait(broker_.socket(), timeout)) ended(done);
       while (auto message = broker_.next(std::chrono::milliseconds(0))) {
         if (message->queue == control_.queue())
           control_.answer(*message);
