@@ -334,4 +334,25 @@ TEST(celery_worker, survives_random_messages) {
   expect_to_survive(broker.url(), [&] { celery::work(broker.url(), registry, "celery", 100); });
 }
 
+TEST(celery_worker, shows_the_message_of_a_task_its_answer_and_what_the_client_gets) {
+  const auto result = run("celery_worker", {}, {.limit = 100s});
+  if (result.exit_code == 77) GTEST_SKIP() << result.text();
+  EXPECT_EQ(result.exit_code, 0) << result.text();
+  for (const std::string line :
+       {"task                      \"addTask.add\"", "add(5, 5)                 10", "add(x=5, y=5)             10",
+        "divide(1, 0)              ZeroDivisionError: division by zero",
+        "add(5)                    TypeError: addTask.add misses argument y",
+        "subtract(5, 5)            NotRegistered: 'addTask.subtract'",
+        "add(5, 5) in a second     NotImplementedError: eta and countdown",
+        R"({"exc_type": "ZeroDivisionError", "exc_message": ["division by zero"], "exc_module": "builtins"})"}) {
+    EXPECT_TRUE(result.has_line(line)) << line << '\n' << result.text();
+  }
+  const auto posted = result.captures("^id +\"(.*)\"$");
+  ASSERT_EQ(posted.size(), 1U) << result.text();
+  EXPECT_TRUE(result.has_line(R"({"task_id":")" + posted[0] +
+                              R"(","status":"SUCCESS","result":10,"traceback":null,"children":[]})"))
+      << result.text();
+  EXPECT_EQ(result.leaked_processes, 0);
+}
+
 }  // namespace
