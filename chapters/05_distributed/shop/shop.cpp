@@ -1,9 +1,10 @@
 // Shop
 //
 // A shop keeps its customers' accounts in a remote object, which all clients share. It has no lock. Deposits are made
-// at the same time at three shops: one whose method never waits, one that reads the balance, waits for a bank and
-// writes the balance, and one that waits before it reads. The output shows how two deposits read and write the balance,
-// and how much of the money is kept if several client processes deposit.
+// at the same time at four shops: one whose method never waits, one that reads the balance, waits for a bank and
+// writes the balance, one that waits before it reads, and one that lets a call begin when the one before it is done.
+// The output shows how two deposits read and write the balance, and how much of the money is kept if several client
+// processes deposit.
 //
 // Compile: mkdir -p build && capnp compile -oc++:build --src-prefix=chapters/05_distributed chapters/05_distributed/node.capnp && capnp compile -oc++:build --src-prefix=chapters/05_distributed/shop chapters/05_distributed/shop/shop.capnp && g++ -std=c++20 -O1 -Icommon -Ichapters/05_distributed -Ibuild chapters/05_distributed/shop/shop.cpp build/node.capnp.c++ build/shop.capnp.c++ common/cookbook/*.cpp -lfmt -lcapnp-rpc -lcapnp -lkj-async -lkj -pthread -o shop
 // Run:     shop [--clients N] [--deposits N]
@@ -108,14 +109,16 @@ int main(int argc, char** argv) {
 
   cookbook::println("{:34}{:34}{:>16}{:>12}", "", "2 deposits of 1 cent at once",
                     fmt::format("{} clients: kept", clients), "deposits");
-  const long kept = deposit_at_once("no bank", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
+  const long none = deposit_at_once("no bank", clients, deposits, [](auto&) { return kj::heap<Shop>(); });
   deposit_at_once("reads balance, asks bank, writes", clients, deposits,
-                  [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), true); });
+                  [](remote::Node& node) { return kj::heap<ReadsThenAsks>(node.timer()); });
   const long after = deposit_at_once("asks bank, reads balance, writes", clients, deposits,
-                                     [](remote::Node& node) { return kj::heap<ShopWithBank>(node.timer(), false); });
+                                     [](remote::Node& node) { return kj::heap<AsksThenReads>(node.timer()); });
+  const long locked = deposit_at_once("the second, one call at a time", clients, deposits,
+                                      [](remote::Node& node) { return kj::heap<OneAtATime>(node.timer()); });
 
   cookbook::Checks checks;
-  checks.equal("cents kept by the first and the third shop", std::vector{kept, after},
-               {long{clients} * deposits, long{clients} * deposits});
+  const long all = long{clients} * deposits;
+  checks.equal("cents kept by all shops but the second", std::vector{none, after, locked}, {all, all, all});
   return checks.exit_code();
 }

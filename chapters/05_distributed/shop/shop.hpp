@@ -85,27 +85,61 @@ class Shop : public api::Shop::Server {
   std::map<std::string, long> accounts_;
 };
 
-/// A shop that asks a bank before it takes a deposit. The delay stands for a call of another server: meanwhile the
-/// event loop serves other clients.
+/// A shop that asks a bank for each deposit. The derived classes differ in when they read the balance.
 class ShopWithBank : public Shop {
  public:
-  ShopWithBank(kj::Timer& timer, bool reads_first) : timer_(timer), reads_first_(reads_first) {}
+  explicit ShopWithBank(kj::Timer& timer) : timer_(timer) {}
 
   kj::Promise<void> deposit(DepositContext context) override {
     const std::string name = context.getParams().getName();
     const long cents = amount(context.getParams().getCents());
-    const long before = reads_first_ ? read(name) : 0;
     account_of(name);  // throws if there is none, before the bank is asked
-    return timer_.afterDelay(1 * kj::MILLISECONDS).then([this, name, cents, before] {
-      if (reads_first_) {
-        write(name, before + cents);  // overwrites what others have deposited during the wait
-      } else {
-        change(name, cents);
-      }
-    });
+    return ask_and_add(name, cents);
   }
+
+ protected:
+  virtual kj::Promise<void> ask_and_add(std::string name, long cents) = 0;
+
+  /// The delay stands for a call of another server: meanwhile the event loop serves other clients. It keeps this object
+  /// while a call is under way.
+  kj::Promise<void> ask_bank() { return timer_.afterDelay(1 * kj::MILLISECONDS); }
 
  private:
   kj::Timer& timer_;
-  bool reads_first_;
+};
+
+class ReadsThenAsks : public ShopWithBank {
+ public:
+  using ShopWithBank::ShopWithBank;
+
+ protected:
+  kj::Promise<void> ask_and_add(std::string name, long cents) override {
+    const long before = read(name);
+    return ask_bank().then([=, this] { write(name, before + cents); });  // wrong: `before` may be old
+  }
+};
+
+class AsksThenReads : public ShopWithBank {
+ public:
+  using ShopWithBank::ShopWithBank;
+
+ protected:
+  kj::Promise<void> ask_and_add(std::string name, long cents) override {
+    return ask_bank().then([=, this] { change(name, cents); });
+  }
+};
+
+/// An asynchronous lock around the wrong shop's method: a call begins when the one before it is done.
+class OneAtATime : public ReadsThenAsks {
+ public:
+  using ReadsThenAsks::ReadsThenAsks;
+
+ protected:
+  kj::Promise<void> ask_and_add(std::string name, long cents) override {
+    last_ = last_.addBranch().then([=, this] { return ReadsThenAsks::ask_and_add(name, cents); }).fork();
+    return last_.addBranch();
+  }
+
+ private:
+  kj::ForkedPromise<void> last_ = kj::Promise<void>(kj::READY_NOW).fork();  ///< done when the last call is
 };
