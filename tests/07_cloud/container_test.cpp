@@ -315,7 +315,7 @@ TEST(container, leaves_nothing_behind) {
   EXPECT_GT(std::stoi(number[0]), 1) << result.text();
   std::vector<std::string> lines = {"environment variables +(\\d+) +0 +(\\d+) +execve",
                                     "inherited files from 3 on +(\\d+) +0 +(\\d+) +close_range",
-                                    "capabilities +(\\d+) +0 +(\\d+) +capset",
+                                    "capabilities +(\\d+) +0 +(\\d+) +PR_CAPBSET_DROP",
                                     "files in the root directory +(\\d+) names +greeting +(\\d+) names +chroot"};
   if (geteuid() == 0) lines.emplace_back("network devices that are on +(\\d+) +1 +(\\d+) +CLONE_NEWNET");
   for (const std::string& line : lines) {

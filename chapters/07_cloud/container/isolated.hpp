@@ -53,7 +53,7 @@ inline pid_t start_isolated(const std::string& root, std::string_view out = "", 
   if (with("chroot") && (chroot(root.c_str()) != 0 || chdir("/") != 0)) _exit(126);
   // A folder that this program has open would lead out of the new root directory, as the current directory would.
   if (with("close_range") && close_range(3, ~0U, 0) != 0) _exit(126);
-  if (with("capset") && !drop_capabilities()) _exit(126);
+  if (with("PR_CAPBSET_DROP") && !drop_capabilities()) _exit(126);
   std::string name = with("chroot") ? "/greeting" : root + "/greeting";
   char *words[] = {name.data(), const_cast<char*>(argument), nullptr}, *no_environment[] = {nullptr};
   execve(name.c_str(), words, with("execve") ? no_environment : environ);  // the environment may have passwords
