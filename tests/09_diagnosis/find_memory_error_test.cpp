@@ -219,6 +219,16 @@ TEST(find_memory_error_answers, a_shared_pointer_does_not_help_if_a_reference_is
   EXPECT_THAT(result.text(), testing::HasSubstr("heap-use-after-free"));
 }
 
+TEST(find_memory_error_answers, a_share_that_is_a_temporary_does_not_help) {
+  NEEDS_THE_TOOL();
+  const auto result = run_changed(
+      source_of("cured"),
+      {{"const std::shared_ptr<const Prices> prices = list.prices();", "const Prices& prices = *list.prices();"},
+       {"(*prices)[100]", "prices[100]"}},
+      "address");
+  EXPECT_THAT(result.text(), testing::HasSubstr("heap-use-after-free"));
+}
+
 TEST(find_memory_error_answers, the_first_bytes_of_a_freed_block_are_soon_others) {
   if (sanitized) GTEST_SKIP() << "its malloc() is another one";
   const auto result = run_changed(source_of("thread"), {{"prices[100]", "prices[0]"}}, "");
