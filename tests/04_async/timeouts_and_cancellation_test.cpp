@@ -218,23 +218,38 @@ TEST(timeouts_and_cancellation_abandoned, gives_what_is_there_at_the_limit_and_n
 
 TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothing_held) {
   for (const std::string unit_ms : {"1", "5"}) {
-    const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", unit_ms});
-    ASSERT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_TRUE(result.has_line("ok    answers: [\"nothing\", \"nothing\", \"nothing\", \"refused\", \"A\", \"ABC\"]"))
-        << result.text();
-    // What is abandoned keeps a connection and a buffer.
-    EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [2, 0, 0, 0, 0, 0]")) << result.text();
-    // A is the longest and the first, and yet C ends first.
-    EXPECT_TRUE(
-        result.has_line("  abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
-                        "back connection A"))
-        << result.text();
-    EXPECT_TRUE(
-        result.has_line("  cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
-                        "goes on"))
-        << result.text();
-    EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << result.text();
-    EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << result.text();
+    // A busy machine can wake the loop when several timers are over already. So the order in which the operations end
+    // has to be seen in one of a few runs, and all else in each.
+    bool in_order = false;
+    std::string text;
+    for (int i = 0; i < 5 && !in_order; ++i) {
+      const auto result = test_support::run("timeouts_and_cancellation", {"--unit-ms", unit_ms});
+      text = result.text();
+      ASSERT_EQ(result.exit_code, 0) << text;
+      EXPECT_TRUE(
+          result.has_line("ok    answers: [\"nothing\", \"nothing\", \"nothing\", \"refused\", \"A\", \"ABC\"]"))
+          << text;
+      // What is abandoned keeps a connection and a buffer.
+      EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [2, 0, 0, 0, 0, 0]")) << text;
+      EXPECT_EQ(
+          result.lines_with("^  abandoned: .*the caller goes on, .*gave back buffer A, gave back connection A$").size(),
+          1U)
+          << text;
+      EXPECT_EQ(
+          result.lines_with("^  cancelled: .*gave back buffer A, gave back connection A, the caller goes on$").size(),
+          1U)
+          << text;
+      EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << text;
+      EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << text;
+      // A is the longest and the first, and yet C ends first.
+      in_order = result.has_line(
+                     "  abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
+                     "back connection A") &&
+                 result.has_line(
+                     "  cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
+                     "goes on");
+    }
+    EXPECT_TRUE(in_order) << text;
   }
 }
 
