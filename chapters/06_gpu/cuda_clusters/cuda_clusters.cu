@@ -35,6 +35,37 @@ __device__ float squares_of(float4 v) { return v.x * v.x + v.y * v.y + v.z * v.z
 __device__ float4 scaled(float4 v, float factor) { return {v.x * factor, v.y * factor, v.z * factor, v.w * factor}; }
 __host__ __device__ float factor_for(float squares, int columns) { return 1 / std::sqrt(squares / columns); }
 
+/// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
+__global__ void by_clusters(const float4* in, float4* out, int columns) {
+  extern __shared__ float4 part[];
+  __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
+  __shared__ float squares;
+  Barrier& loaded = *reinterpret_cast<Barrier*>(memory_of_barrier);
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = cluster.num_blocks(), count = columns / 4 / blocks, bytes = count * sizeof(float4);
+  const std::size_t first = std::size_t(blockIdx.x) * count;  // the blocks of a cluster have consecutive numbers
+
+  // The copy runs by itself, and the barrier opens when all threads and all bytes have arrived.
+  if (threadIdx.x == 0) {
+    init(&loaded, threads);
+    ptx::fence_proxy_async(ptx::space_shared);  // the unit that copies sees the new barrier, too
+  }
+  __syncthreads();
+  cuda::memcpy_async(cg::this_thread_block(), part, in + first, cuda::aligned_size_t<16>(bytes), loaded);
+  loaded.arrive_and_wait();
+
+  float mine = 0;
+  for (int i = threadIdx.x; i < count; i += threads) mine += squares_of(part[i]);
+  mine = grid_sum::block_sum(mine);
+  if (threadIdx.x == 0) squares = mine;
+  cluster.sync();  // all blocks have their sums
+  float all = 0;
+  for (int block = 0; block < blocks; ++block) all += *cluster.map_shared_rank(&squares, block);
+  cluster.sync();  // a block may not end while another one reads its sum
+  const float factor = factor_for(all, columns);
+  for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(part[i], factor);
+}
+
 /// One block per row, which is loaded twice.
 __global__ void by_blocks(const float4* in, float4* out, int columns) {
   const int count = columns / 4;
@@ -82,37 +113,6 @@ __global__ void by_blocks_that_keep(const float4* in, float4* out, int columns, 
   const float factor = factor_for(squares, columns);
   for_each_four(in, kept, count, [&](int i, float4 four) { out[i] = scaled(four, factor); });
   for (int i = threadIdx.x; i < kept; i += threads) out[i] = scaled(part[i], factor);
-}
-
-/// One cluster per row. Each of its blocks keeps a part of the row in its shared memory.
-__global__ void by_clusters(const float4* in, float4* out, int columns) {
-  extern __shared__ float4 part[];
-  __shared__ alignas(Barrier) char memory_of_barrier[sizeof(Barrier)];
-  __shared__ float squares;
-  Barrier& loaded = *reinterpret_cast<Barrier*>(memory_of_barrier);
-  const cg::cluster_group cluster = cg::this_cluster();
-  const int blocks = cluster.num_blocks(), count = columns / 4 / blocks, bytes = count * sizeof(float4);
-  const std::size_t first = std::size_t(blockIdx.x) * count;  // the blocks of a cluster have consecutive numbers
-
-  // The copy runs by itself, and the barrier opens when all threads and all bytes have arrived.
-  if (threadIdx.x == 0) {
-    init(&loaded, threads);
-    ptx::fence_proxy_async(ptx::space_shared);  // the unit that copies sees the new barrier, too
-  }
-  __syncthreads();
-  cuda::memcpy_async(cg::this_thread_block(), part, in + first, cuda::aligned_size_t<16>(bytes), loaded);
-  loaded.arrive_and_wait();
-
-  float mine = 0;
-  for (int i = threadIdx.x; i < count; i += threads) mine += squares_of(part[i]);
-  mine = grid_sum::block_sum(mine);
-  if (threadIdx.x == 0) squares = mine;
-  cluster.sync();  // all blocks have their sums
-  float all = 0;
-  for (int block = 0; block < blocks; ++block) all += *cluster.map_shared_rank(&squares, block);
-  cluster.sync();  // a block may not end while another one reads its sum
-  const float factor = factor_for(all, columns);
-  for (int i = threadIdx.x; i < count; i += threads) out[first + i] = scaled(part[i], factor);
 }
 
 /// For comparison: four numbers per access, four accesses per thread.
