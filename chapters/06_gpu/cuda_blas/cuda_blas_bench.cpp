@@ -25,16 +25,16 @@ std::size_t wrong_elements(const std::vector<double>& x, const Matrix& expected)
 }
 
 /// The product of two matrices of n rows and columns on the device, whose memory is allocated beforehand.
-class OnDevice {
+class DeviceProduct {
  public:
-  OnDevice(const Matrix& a, const Matrix& b)
+  DeviceProduct(const Matrix& a, const Matrix& b)
       : n_(a.rows), a_(a.values), b_(b.values), c_(a.values.size()), workspace_(std::size_t{32} << 20) {
     CUBLAS_CHECK(cublasCreate(&handle_));
     c_.poison();
   }
-  ~OnDevice() { cublasDestroy(handle_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
+  ~DeviceProduct() { cublasDestroy(handle_); }
+  DeviceProduct(const DeviceProduct&) = delete;
+  DeviceProduct& operator=(const DeviceProduct&) = delete;
 
   void multiply(cudaStream_t stream) {
     const double one = 1, zero = 0;
@@ -70,7 +70,7 @@ void compare(cookbook::Checks& checks, int n, int rounds) {
   Matrix by_openblas = a, by_loop = a;
   std::vector<double> with_copies(a.values.size(), not_a_number);
   by_openblas.values.assign(a.values.size(), not_a_number);
-  OnDevice device(a, b);
+  DeviceProduct device(a, b);
 
   const double operations = 2.0 * n * n * n;
   std::vector<cookbook::Benchmark> rows = {
