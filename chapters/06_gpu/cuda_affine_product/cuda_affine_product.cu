@@ -31,7 +31,8 @@ __global__ void other_element(const float* a, const float* b, float* result, std
   if (i < count) result[i] = affine_product(a[count - 1 - i], b[i]);
 }
 
-/// How many results differ from the processor's by 0.001 or more; counts what is not a number, too.
+/// How many results differ from the processor's by 0.001 or more (rounding makes up to some 0.0001); counts what is not
+/// a number, too.
 std::size_t wrong_results(const std::vector<float>& results, const std::vector<float>& expected) {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < results.size(); ++i) wrong += !(std::abs(results[i] - expected[i]) < 0.001F);
