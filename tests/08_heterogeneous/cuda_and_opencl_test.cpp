@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "support/run.hpp"
 
 namespace {
@@ -16,6 +18,7 @@ constexpr int skipped = 77;
 /// The checks that need no GPU; false if there is no OpenCL device either.
 bool opencl_side_is_right(const Result& result) {
   if (result.lines_with("^OpenCL: ").empty()) return false;
+  EXPECT_EQ(result.lines_with("^compile the kernels +[0-9.]+ ms +by nvcc$").size(), 1U) << result.text();
   EXPECT_TRUE(result.has_line("ok    OpenCL: values that differ from the host's: 0")) << result.text();
   EXPECT_TRUE(result.has_line("ok    OpenCL: the dot product is near the exact one: yes")) << result.text();
   return true;
@@ -26,6 +29,9 @@ TEST(cuda_and_opencl, opencl_has_the_values_of_the_host) {
     const auto result = run("cuda_and_opencl", {"--count", count});
     if (!opencl_side_is_right(result)) GTEST_SKIP() << result.text();
     EXPECT_THAT(result.exit_code, testing::AnyOf(0, skipped)) << result.text();
+    for (const std::string kernel : {"add", "dot_product", "iterate"}) {
+      EXPECT_EQ(result.lines_with("^" + kernel + " +[0-9.]+ ms +([0-9.]+ ms|-)$").size(), 1U) << result.text();
+    }
   }
 }
 
@@ -36,8 +42,27 @@ TEST(cuda_and_opencl, cuda_has_the_values_of_opencl) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    CUDA: values that differ from OpenCL's: 0")) << result.text();
     for (const std::string kernel : {"add", "dot_product", "iterate"}) {
-      EXPECT_EQ(result.lines_with("^" + kernel + " .* ms$").size(), 2U) << result.text();
+      EXPECT_EQ(result.lines_with("^" + kernel + " +[0-9.]+ ms +[0-9.]+ ms$").size(), 1U) << result.text();
     }
+  }
+}
+
+// The best of several runs, since a pause of the host may lie between the kernels of one.
+TEST(cuda_and_opencl_timing, both_systems_are_about_equally_fast) {
+  for (const std::string kernel : {"add", "dot_product", "iterate"}) {
+    double by_opencl = 1e9, by_cuda = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto result = run("cuda_and_opencl", {"--count", "10000000"});
+      if (result.exit_code == skipped) GTEST_SKIP() << result.err.back();
+      const auto first = result.captures("^" + kernel + " +([0-9.]+) ms +[0-9.]+ ms$"),
+                 second = result.captures("^" + kernel + " +[0-9.]+ ms +([0-9.]+) ms$");
+      ASSERT_TRUE(first.size() == 1 && second.size() == 1) << result.text();
+      by_opencl = std::min(by_opencl, std::stod(first[0]));
+      by_cuda = std::min(by_cuda, std::stod(second[0]));
+    }
+    EXPECT_LT(by_opencl, 1.5 * by_cuda) << kernel;
+    EXPECT_LT(by_cuda, 1.5 * by_opencl) << kernel;
+    EXPECT_GT(by_opencl, 0.01) << kernel;  // ms: 80 MB or more in less time than any memory needs
   }
 }
 

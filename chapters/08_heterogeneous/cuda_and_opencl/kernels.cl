@@ -6,25 +6,25 @@
 #define LOCAL local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define ITEM ((int)get_local_id(0))
-#define ITEMS ((int)get_local_size(0))
+#define GROUP_SIZE ((int)get_local_size(0))
 #define GROUP ((int)get_group_id(0))
-#define GROUPS ((int)get_num_groups(0))
+#define GROUP_COUNT ((int)get_num_groups(0))
 #else
 #define KERNEL __global__ void
 #define GLOBAL
 #define LOCAL __shared__
 #define BARRIER() __syncthreads()
 #define ITEM ((int)threadIdx.x)
-#define ITEMS ((int)blockDim.x)
+#define GROUP_SIZE ((int)blockDim.x)
 #define GROUP ((int)blockIdx.x)
-#define GROUPS ((int)gridDim.x)
+#define GROUP_COUNT ((int)gridDim.x)
 #endif
 
 enum { group_items = 256, iterations = 100 };
 
 // Memory: one addition per element.
 KERNEL add(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* result, int count) {
-  const int i = GROUP * ITEMS + ITEM;
+  const int i = GROUP * GROUP_SIZE + ITEM;
   if (i < count) result[i] = a[i] + b[i];
 }
 
@@ -32,7 +32,7 @@ KERNEL add(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* result, i
 KERNEL dot_product(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* result, int count) {
   LOCAL float scratch[group_items];
   float mine = 0;
-  for (int i = GROUP * ITEMS + ITEM; i < count; i += GROUPS * ITEMS) mine = fma(a[i], b[i], mine);
+  for (int i = GROUP * GROUP_SIZE + ITEM; i < count; i += GROUP_COUNT * GROUP_SIZE) mine = fma(a[i], b[i], mine);
   scratch[ITEM] = mine;
   // Each round begins with a barrier, so that the sums of the round before are there.
   for (int lower = group_items / 2; lower > 0; lower /= 2) {
@@ -44,7 +44,7 @@ KERNEL dot_product(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* r
 
 // Arithmetic: x becomes r x (1 - x), again and again.
 KERNEL iterate(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* result, int count) {
-  const int i = GROUP * ITEMS + ITEM;
+  const int i = GROUP * GROUP_SIZE + ITEM;
   if (i >= count) return;
   const float r = 3 + b[i];
   float x = a[i];
