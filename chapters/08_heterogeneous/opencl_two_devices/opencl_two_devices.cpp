@@ -1,9 +1,10 @@
 // One job, two devices
 //
 // A job of independent elements is shared by two devices, such as a GPU and the processor. Each first computes a small
-// part, alone and measured. Then the whole job is done in four ways: by the first device, by the second, by both with
-// one half each, and by both in proportion to the speeds of the trials. The two times of a row show whether the first
-// has to wait. A machine with one device divides it into two sub-devices, of which the second is made slow.
+// part, alone and measured. Then the whole job is done in five ways: by the first device, by the second, by both with
+// one half each, by both in proportion to the speeds of the trials, and to those of the whole job. The two times of a
+// row show whether the first has to wait. A machine with one device divides it into two sub-devices, of which the
+// second is made slow.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/08_heterogeneous chapters/08_heterogeneous/opencl_two_devices/opencl_two_devices.cpp common/cookbook/*.cpp -lOpenCL -lfmt -o opencl_two_devices
 // Run:     opencl_two_devices [--elements N] [--slower N] [--first N] [--second N]
@@ -34,11 +35,11 @@ struct Times {
 /// Does the job, the first `share` elements by one worker and the others by the other one.
 Times run_both(Worker& first, Worker& second, std::size_t share, std::vector<float>& values) {
   const cookbook::Stopwatch watch;
-  if (share > 0) first.start(0, share);
-  if (share < values.size()) second.start(share, values.size() - share);  // while the first is at work
-  if (share > 0) first.fetch(values.data());
+  first.start(0, share);
+  second.start(share, values.size() - share);  // while the first is at work
+  first.fetch(values.data());
   const double first_done = watch.seconds();
-  if (share < values.size()) second.fetch(values.data() + share);
+  second.fetch(values.data() + share);
   return {first_done, watch.seconds()};
 }
 
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
   cookbook::println("first device:  {}, {:.2f} M elements/s", opencl::name_of(device_a), speed_a * 1e-6);
   cookbook::println("second device: {}, {:.2f} M elements/s", opencl::name_of(device_b), speed_b * 1e-6);
 
-  cookbook::println("{:<21}{:>9} + {:<9}{:>12}{:>15}", "", "first", "second", "first done", "both done");
+  cookbook::println("{:<22}{:>8} + {:<9}{:>12}{:>15}", "", "first", "second", "first done", "both done");
 
   int wrong = 0;
   const std::size_t distance = elements / 10'000 + 1;  // from one element that is compared to the next
@@ -81,15 +82,17 @@ int main(int argc, char** argv) {
       if (next.both < shortest.both) shortest = next;
     }
     const std::string first_done = of_first > 0 ? fmt::format("{:.2f} ms", shortest.first * 1e3) : "-";
-    cookbook::println("{:<21}{:>9} + {:<9}{:>12}{:>12.2f} ms", way, of_first, elements - of_first, first_done,
+    cookbook::println("{:<22}{:>8} + {:<9}{:>12}{:>12.2f} ms", way, of_first, elements - of_first, first_done,
                       shortest.both * 1e3);
     for (std::size_t i = 0; i < elements; i += distance) wrong += !(values[i] == element_on_host(i, elements, times));
     wrong += values.back() != element_on_host(elements - 1, elements, times);
+    return shortest.both;
   };
-  show("first device alone", elements);
-  show("second device alone", 0);
+  const double seconds_of_first = show("first device alone", elements),
+               seconds_of_second = show("second device alone", 0);
   show("both, halves", elements / 2);
-  show("both, in proportion", share);
+  show("both, by the trials", share);
+  show("both, by rows 1 and 2", share_of_first(elements, 1 / seconds_of_first, 1 / seconds_of_second));
 
   cookbook::Checks checks;
   checks.equal("elements that differ from the host's", wrong, 0);

@@ -10,7 +10,7 @@
 #include "cookbook/opencl.hpp"
 
 /// How many of `elements` the first of two devices should get, so that both end at the same time; at least one for
-/// each. The speeds are in elements per second. Needs two elements or more.
+/// each. The speeds may have any unit, if both have the same. Needs two elements or more.
 inline std::size_t share_of_first(std::size_t elements, double speed_of_first, double speed_of_second) {
   const double exact_share = static_cast<double>(elements) * speed_of_first / (speed_of_first + speed_of_second);
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(exact_share)), 1, elements - 1);
@@ -35,6 +35,7 @@ class Worker {
   /// Starts to compute `count` elements from `first` on; does not wait.
   void start(std::size_t first, std::size_t count) {
     count_ = count;
+    if (count == 0) return;
     CL_CHECK(kernel_.setArg(3, static_cast<cl_ulong>(first)));
     for (int i = 0; i < repeats_; ++i) {
       CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(count)));
@@ -43,7 +44,10 @@ class Worker {
   }
 
   /// Waits until these elements are computed, and copies them to `to`.
-  void fetch(float* to) { CL_CHECK(queue_.enqueueReadBuffer(part_, CL_TRUE, 0, count_ * sizeof(float), to)); }
+  void fetch(float* to) {
+    if (count_ == 0) return;
+    CL_CHECK(queue_.enqueueReadBuffer(part_, CL_TRUE, 0, count_ * sizeof(float), to));
+  }
 
   /// Elements per second, copies included, by a trial with the first `count` elements.
   double speed(std::size_t count) {
