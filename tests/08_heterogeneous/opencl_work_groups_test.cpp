@@ -195,13 +195,13 @@ TEST(opencl_work_groups, shows_the_time_of_every_size_and_of_every_number_of_gro
   if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
   ASSERT_EQ(result.exit_code, 0) << result.text();
   // Groups times work-items is the whole range in each row: nothing is left out.
-  const auto even = result.lines_with("^ *[0-9]+ x +[0-9]+ work-items +[0-9.]+ ms$");
+  const auto even = result.lines_with("^ *[0-9]+ x +[0-9]+ work-items +[0-9.]+ ms +[0-9.]+ ms$");
   const auto uneven =
       result.lines_with("^ *[0-9]+ x +[0-9]+ work-items +[0-9.]+ ms +one unit makes at least +[0-9]+ % of the steps$");
   ASSERT_EQ(even.size(), 3U) << result.text();
   ASSERT_EQ(uneven.size(), 3U) << result.text();
   for (const std::string row : {"the driver's choice", "its choice for 1048573"}) {
-    EXPECT_EQ(result.lines_with("^ *" + row + " +[0-9.]+ ms$").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^ *" + row + " +[0-9.]+ ms +[0-9.]+ ms$").size(), 1U) << result.text();
   }
   for (const auto& [lines, count] : {std::pair(even, 1UL << 20), std::pair(uneven, 256UL)}) {
     for (const std::string& line : lines) {
@@ -222,8 +222,10 @@ TEST(opencl_work_groups, the_groups_that_are_timed_are_those_of_the_rows) {
   NotedJob::starts.clear();
   EXPECT_EQ(main_of_the_program(3, arguments), 0);
   std::set<std::tuple<std::size_t, std::size_t, cl_uint>> expected;
-  for (const std::size_t size : {1, 16, 256}) expected.emplace(4'096, size, 1);
-  for (const std::size_t count : {4'096, 4'093}) expected.emplace(count, 0, 1);  // 0: the driver's choice
+  for (const cl_uint steps : {1, 64}) {
+    for (const std::size_t size : {1, 16, 256}) expected.emplace(4'096, size, steps);
+    for (const std::size_t count : {4'096, 4'093}) expected.emplace(count, 0, steps);  // 0: the driver's choice
+  }
   for (const std::size_t groups : {1, 2, 256}) expected.emplace(256, 256 / groups, 20);
   EXPECT_EQ(std::set(NotedJob::starts.begin(), NotedJob::starts.end()), expected);
 }
@@ -240,6 +242,31 @@ TEST(opencl_work_groups_timing, many_small_groups_cost_more_than_few_large_ones)
     large = std::min(large, opencl::seconds_of(even.start(1 << 20, cl::NDRange(256), 1)));
   }
   EXPECT_GT(small, 2 * large);
+}
+
+// Small groups cost time only where they have little to do (on a processor), and so does a prime number of work-items.
+TEST(opencl_work_groups_timing, on_a_processor_the_price_of_small_groups_is_small_beside_much_work) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  if ((CL_CHECK(device->getInfo<CL_DEVICE_TYPE>()) & CL_DEVICE_TYPE_CPU) == 0) GTEST_SKIP() << "no processor";
+  std::vector<double> shortest(6, 1e9);
+  for (int i = 0; i < 3; ++i) {
+    const auto result = run("opencl_work_groups");
+    std::size_t cell = 0;
+    for (const std::string row : {"1048576 x   1 work-items", "the driver's choice", "its choice for 1048573"}) {
+      const auto first = result.captures(row + " +([0-9.]+) ms +[0-9.]+ ms$"),
+                 second = result.captures(row + " +[0-9.]+ ms +([0-9.]+) ms$");
+      ASSERT_TRUE(first.size() == 1 && second.size() == 1) << result.text();
+      for (const auto& time : {first[0], second[0]}) {
+        shortest[cell] = std::min(shortest[cell], std::stod(time));
+        ++cell;
+      }
+    }
+  }
+  EXPECT_GT(shortest[0], 2 * shortest[2]);    // one step, groups of one beside the driver's choice
+  EXPECT_GT(shortest[4], 1.5 * shortest[2]);  // one step, a prime number of work-items
+  EXPECT_LT(shortest[1], 1.5 * shortest[3]);  // 64 steps
+  EXPECT_GT(shortest[3], 4 * shortest[2]);    // 64 steps are more than one
 }
 
 // By going through all steps: those of the last group, which has the most, or an equal part for each unit.

@@ -1,10 +1,10 @@
 // Work-groups
 //
-// How large should a work-group be? A million work-items with little to do are run in groups of 1 to 256, and of a size
-// that the driver chooses: the device has to start each group, so many small groups take long. Then 256 work-items with
-// more and more work are run as 1, 2 and 256 groups: a group stays on one compute unit, so with few groups others have
-// nothing to do. The times change; the results do not. With --group-columns the program draws which work-item is in
-// which group instead.
+// How large should a work-group be? A million work-items with little to do, and with 64 times as much, are run in
+// groups of 1 to 256, and of a size that the driver chooses: the device has to start each group, so many small groups
+// take long unless they have much to do. Then 256 work-items with more and more work are run as 1, 2 and 256 groups: a
+// group stays on one compute unit, so with few groups others have nothing to do. The times change; the results do not.
+// With --group-columns the program draws which work-item is in which group instead.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_work_groups/opencl_work_groups.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_work_groups
 // Run:     opencl_work_groups [--group-columns N] [--group-rows N] [--items N] [--device N]
@@ -75,9 +75,12 @@ int main(int argc, char** argv) {
   if (shape[0] > 0) return draw_groups(queue, program, shape);
 
   Job even(queue, program, "even", many), uneven(queue, program, "uneven", few);
-  cookbook::println("many groups: {} work-items, each makes one step", many);
+  cookbook::println("many groups: {} work-items, each makes", many);
+  cookbook::println("{:<24}{:>15}{:>15}", "", "1 step", "64 steps");
   const auto print_time = [&](const std::string& groups, std::size_t count, const cl::NDRange& group) {
-    cookbook::println("{:<24}   {:9.3f} ms", groups, shortest_time(even, count, group, 1, 10));
+    const double one_step = shortest_time(even, count, group, 1, 10),
+                 more_steps = shortest_time(even, count, group, 64, 3);
+    cookbook::println("{:<24}   {:9.3f} ms   {:9.3f} ms", groups, one_step, more_steps);
   };
   for (const std::size_t size : {1, 16, 256}) {
     if (size > even.largest_group()) break;
@@ -87,7 +90,7 @@ int main(int argc, char** argv) {
   print_time("     the driver's choice", many, cl::NullRange);
   print_time(fmt::format("  its choice for {}", many - 3), many - 3, cl::NullRange);
   const auto units = CL_CHECK(device->getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
-  cookbook::println("few groups: {} work-items, number i makes 20 i steps", few);
+  cookbook::println("few groups: {} work-items, work-item i makes 20 x i steps", few);
   for (const std::size_t groups : {1, 2, 256}) {
     if (few / groups > uneven.largest_group()) continue;
     cookbook::println("{:7} x {:3} work-items   {:9.3f} ms   one unit makes at least {:3.0f} % of the steps", groups,
