@@ -245,21 +245,30 @@ TEST(opencl_two_devices_timing, two_equal_devices_are_faster_than_one) {
 // The second part of a divided device is slow. So in halves the first one waits, and in proportion the job is faster.
 TEST(opencl_two_devices_timing, in_halves_the_fast_device_waits_and_in_proportion_the_job_is_faster) {
   if (opencl::devices().size() != 1) GTEST_SKIP() << "more than one device, or none";
-  const auto result = run("opencl_two_devices");
-  if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.text();
-  const auto first = result.captures("^both, .* ([0-9.]+) ms +[0-9.]+ ms$"),
-             both = result.captures("^both, .* [0-9.]+ ms +([0-9.]+) ms$");
-  ASSERT_TRUE(first.size() == 3 && both.size() == 3) << result.text();
-  EXPECT_LT(std::stod(first[0]), 0.8 * std::stod(both[0])) << result.text();
-  const auto alone = result.captures("^first device alone .* ([0-9.]+) ms$");
-  ASSERT_EQ(alone.size(), 1U) << result.text();
-  for (const int row : {1, 2}) {
-    EXPECT_LT(std::stod(both[row]), 0.9 * std::stod(both[0])) << result.text();
-    EXPECT_LT(std::stod(both[row]), std::stod(alone[0])) << result.text();
+  // The shortest time of each row: another program that has one of the cores makes sharing slow.
+  double alone = 1e9, waited_from = 1e9, fast = 0, slow = 0;
+  std::vector<double> both(3, 1e9);
+  for (int i = 0; i < 5; ++i) {
+    const auto result = run("opencl_two_devices");
+    if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.text();
+    const auto of_first = result.captures("^both, .* ([0-9.]+) ms +[0-9.]+ ms$"),
+               of_both = result.captures("^both, .* [0-9.]+ ms +([0-9.]+) ms$"),
+               of_one = result.captures("^first device alone .* ([0-9.]+) ms$"),
+               speed = result.captures(" ([0-9.]+) M elements/s");
+    ASSERT_TRUE(of_first.size() == 3 && of_both.size() == 3 && of_one.size() == 1 && speed.size() == 2)
+        << result.text();
+    for (std::size_t row = 0; row < 3; ++row) both[row] = std::min(both[row], std::stod(of_both[row]));
+    waited_from = std::min(waited_from, std::stod(of_first[0]));
+    alone = std::min(alone, std::stod(of_one[0]));
+    fast = std::max(fast, std::stod(speed[0]));
+    slow = std::max(slow, std::stod(speed[1]));
   }
-  const auto speed = result.captures(" ([0-9.]+) M elements/s");
-  ASSERT_EQ(speed.size(), 2U) << result.text();
-  EXPECT_GT(std::stod(speed[0]), 1.5 * std::stod(speed[1])) << result.text();
+  EXPECT_LT(waited_from, 0.8 * both[0]);
+  for (const std::size_t row : {1, 2}) {
+    EXPECT_LT(both[row], 0.9 * both[0]);
+    EXPECT_LT(both[row], alone);
+  }
+  EXPECT_GT(fast, 1.5 * slow);
 }
 
 TEST(opencl_two_devices, a_device_that_is_not_there_is_refused_by_its_option) {
