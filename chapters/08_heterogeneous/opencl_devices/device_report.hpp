@@ -12,8 +12,8 @@ struct DeviceFacts {
   cl_uint clock_mhz, compute_units;
   cl_ulong local_bytes, constant_bytes, global_bytes, buffer_bytes;  ///< the last one: of the largest single buffer
   std::size_t group_size;                                            ///< work-items in the largest work-group
-  std::string language;                                              ///< version of OpenCL C
-  cl_device_local_mem_type local_type = CL_LOCAL;                    ///< CL_LOCAL, or CL_GLOBAL: ordinary memory
+  cl_device_local_mem_type local_type;                               ///< CL_LOCAL, or CL_GLOBAL: ordinary memory
+  cl_bool host_unified;                                              ///< whether host and device share their memory
 };
 
 inline DeviceFacts facts_of(const cl::Device& device) {
@@ -26,8 +26,8 @@ inline DeviceFacts facts_of(const cl::Device& device) {
           .global_bytes = CL_CHECK(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
           .buffer_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
           .group_size = CL_CHECK(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
-          .language = CL_CHECK(device.getInfo<CL_DEVICE_OPENCL_C_VERSION>()),
-          .local_type = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>())};
+          .local_type = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>()),
+          .host_unified = CL_CHECK(device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>())};
 }
 
 /// A number of bytes in GB, MB or KB (powers of 1024) without decimals, in the largest unit that gives at least 1.
@@ -46,18 +46,23 @@ inline std::string type_text(cl_device_type type) {
   return type & CL_DEVICE_TYPE_ACCELERATOR ? "ACCELERATOR" : "CUSTOM";
 }
 
+/// A line of the report in two columns.
+inline std::string line(const std::string& label, const std::string& value) {
+  return fmt::format("{:<32}{}", label, value);
+}
+
 /// The report of one device, line by line.
 inline std::vector<std::string> report(std::size_t number, const DeviceFacts& facts) {
   return {std::string(56, '-'),
-          fmt::format("Device {} - Name: {}", number, facts.name),
-          fmt::format("Device - Type: {}", type_text(facts.type)),
-          fmt::format("Device - Max Clock Speed: {} MHz", facts.clock_mhz),
-          fmt::format("Device - Compute Units: {}", facts.compute_units),
-          fmt::format("Device - Local Memory: {}", size_text(facts.local_bytes)),
-          fmt::format("Device - Local Memory Is: {}", facts.local_type == CL_LOCAL ? "on chip" : "global memory"),
-          fmt::format("Device - Constant Memory: {}", size_text(facts.constant_bytes)),
-          fmt::format("Device - Global Memory: {}", size_text(facts.global_bytes)),
-          fmt::format("Device - Max Buffer Size: {}", size_text(facts.buffer_bytes)),
-          fmt::format("Device - Max Work Group Size: {}", facts.group_size),
-          fmt::format("Device - Language: {}", facts.language)};
+          line(fmt::format("Device {} - Name:", number), facts.name),
+          line("Device - Type:", type_text(facts.type)),
+          line("Device - Max Clock Speed:", fmt::format("{} MHz", facts.clock_mhz)),
+          line("Device - Compute Units:", std::to_string(facts.compute_units)),
+          line("Device - Local Memory:", size_text(facts.local_bytes)),
+          line("Device - Local Memory Is:", facts.local_type == CL_LOCAL ? "on chip" : "global memory"),
+          line("Device - Constant Memory:", size_text(facts.constant_bytes)),
+          line("Device - Global Memory:", size_text(facts.global_bytes)),
+          line("Device - Shares Host Memory:", facts.host_unified ? "yes" : "no"),
+          line("Device - Max Buffer Size:", size_text(facts.buffer_bytes)),
+          line("Device - Max Work Group Size:", std::to_string(facts.group_size))};
 }

@@ -7,6 +7,7 @@
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/08_heterogeneous/opencl_devices/opencl_devices.cpp common/cookbook/*.cpp -lfmt -lOpenCL -o opencl_devices
 // Run:     opencl_devices [--device N]
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,30 @@ namespace {
 
 void print_platform(const cl::Platform& platform) {
   cookbook::println("{}", std::string(60, '='));
-  cookbook::println("Platform - Name: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_NAME>()));
-  cookbook::println("Platform - Vendor: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_VENDOR>()));
-  cookbook::println("Platform - Version: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_VERSION>()));
-  cookbook::println("Platform - Profile: {}", CL_CHECK(platform.getInfo<CL_PLATFORM_PROFILE>()));
+  cookbook::println("{}", line("Platform - Name:", CL_CHECK(platform.getInfo<CL_PLATFORM_NAME>())));
+  cookbook::println("{}", line("Platform - Vendor:", CL_CHECK(platform.getInfo<CL_PLATFORM_VENDOR>())));
+  cookbook::println("{}", line("Platform - Version:", CL_CHECK(platform.getInfo<CL_PLATFORM_VERSION>())));
+  cookbook::println("{}", line("Platform - Profile:", CL_CHECK(platform.getInfo<CL_PLATFORM_PROFILE>())));
+}
+
+void print_device(const cl::Device& device) {
+  std::size_t number = 0;  // its place among all devices, GPUs first; (): the handle of the C interface, a pointer
+  for (const cl::Device& each : opencl::devices()) {
+    if (each() == device()) break;
+    ++number;
+  }
+  for (const std::string& text : report(number, facts_of(device))) cookbook::println("    {}", text);
+}
+
+void print_all() {
+  std::vector<cl::Platform> platforms;
+  CL_CHECK(cl::Platform::get(&platforms));
+  for (const cl::Platform& platform : platforms) {
+    print_platform(platform);
+    std::vector<cl::Device> devices;
+    CL_CHECK(platform.getDevices(CL_DEVICE_TYPE_ALL, &devices));
+    for (const cl::Device& device : devices) print_device(device);
+  }
 }
 
 bool can_be_used(const cl::Device& device) {
@@ -37,22 +58,17 @@ int main(int argc, char** argv) {
   options.add("device", only, "number of the device to report, -1 for all", -1, 63);
   options.parse(argc, argv);
 
-  const std::vector<cl::Device> devices = opencl::devices();  // of all platforms, GPUs first
-  if (devices.empty()) return opencl::without_device();
-  if (only >= 0 && !opencl::chosen_device(only)) return 2;  // ends the program itself if there is no such number
-
-  std::size_t reported = 0, usable = 0;
-  cl::Platform printed;  // the platform of the device before
-  for (std::size_t number = 0; number < devices.size(); ++number) {
-    if (only >= 0 && number != static_cast<std::size_t>(only)) continue;
-    ++reported;
-    usable += can_be_used(devices[number]);
-    const cl::Platform platform(CL_CHECK(devices[number].getInfo<CL_DEVICE_PLATFORM>()));
-    if (platform() != printed()) print_platform(platform);  // (): the handle of the C interface, a pointer
-    printed = platform;
-    for (const std::string& line : report(number, facts_of(devices[number]))) cookbook::println("    {}", line);
+  std::vector<cl::Device> reported = opencl::devices();
+  if (reported.empty()) return opencl::without_device();
+  if (only < 0) {
+    print_all();
+  } else {
+    reported = {*opencl::chosen_device(only)};  // ends the program with a message if there is no such number
+    print_platform(cl::Platform(CL_CHECK(reported[0].getInfo<CL_DEVICE_PLATFORM>())));
+    print_device(reported[0]);
   }
   cookbook::Checks checks;
-  checks.equal("devices that are available and have a compiler for kernels", usable, reported);
+  checks.equal(fmt::format("devices that are available and have a compiler for kernels, of {}", reported.size()),
+               std::ranges::count_if(reported, can_be_used), std::ssize(reported));
   return checks.exit_code();
 }
