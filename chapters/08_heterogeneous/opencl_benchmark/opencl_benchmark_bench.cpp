@@ -70,12 +70,13 @@ int main(int argc, char** argv) {
       {"one thread, whole vectors", additions, [&] { whole_vectors(a.data(), b.data(), c.data(), 0, count, repeats); }},
       {of_threads + ", whole vectors", additions, [&] { whole_vectors_by_threads(a, b, c, repeats, threads); }}};
   for (std::size_t number = 0; number < devices.size(); ++number) {
-    DeviceSum& sum = sums.emplace_back(devices[number], source, a, b);
+    const cl::Context context = CL_CHECK(cl::Context(devices[number]));
+    DeviceSum& sum = sums.emplace_back(context, opencl::build(context, source), a, b);
     cookbook::println("device {}: {}", number, opencl::name_of(devices[number]));
     rows.push_back(opencl::timed_row(fmt::format("device {}, kernel alone", number), additions,
                                      [&] { return sum.run(repeats, c); }));
     rows.push_back(opencl::timed_row(fmt::format("device {}, in groups of 64", number), additions,
-                                     [&] { return sum.run(repeats, c, 64); }));
+                                     [&] { return sum.run(repeats, c, cl::NDRange(64)); }));
     rows.emplace_back(fmt::format("device {}, launch to copy back", number), additions, [&] { sum.run(repeats, c); });
   }
 

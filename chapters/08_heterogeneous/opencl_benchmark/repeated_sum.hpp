@@ -32,10 +32,11 @@ inline void repeated_sum_by_threads(const Vector& a, const Vector& b, Vector& c,
 /// The same on a device, ready to be run and timed.
 class DeviceSum {
  public:
-  DeviceSum(const cl::Device& device, const std::string& source, const Vector& a, const Vector& b)
-      : context_(CL_CHECK(cl::Context(device))),
-        queue_(opencl::profiling_queue(context_, device)),
-        kernel_(CL_CHECK(cl::Kernel(opencl::build(context_, source), "repeated_sum"))),
+  /// On the first device of the context, for which the program has been compiled.
+  DeviceSum(const cl::Context& context, const cl::Program& program, const Vector& a, const Vector& b)
+      : context_(context),
+        queue_(opencl::profiling_queue(context, CL_CHECK(context.getInfo<CL_CONTEXT_DEVICES>()).front())),
+        kernel_(CL_CHECK(cl::Kernel(program, "repeated_sum"))),
         count_(a.size()),
         a_(copy_of(a)),
         b_(copy_of(b)),
@@ -54,25 +55,25 @@ class DeviceSum {
     CL_CHECK(queue_.finish());
   }
 
-  /// Starts the kernel, and returns before it has ended. The event has its times. Groups have `group` work-items; with
-  /// 0, the driver chooses how many.
-  cl::Event launch(unsigned repeats, std::size_t group = 0) {
-    const cl::NDRange all(group == 0 ? count_ : (count_ + group - 1) / group * group);
-    cl::Event times;
+  /// Starts the kernel, and returns before it has ended. The event has its times. With cl::NullRange the driver chooses
+  /// how many work-items form a group.
+  cl::Event launch(unsigned repeats, const cl::NDRange& group = cl::NullRange) {
+    const std::size_t size = group.dimensions() == 0 ? 1 : group.get()[0];
+    const cl::NDRange all((count_ + size - 1) / size * size);
     CL_CHECK(kernel_.setArg(4, cl_uint{repeats}));
-    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, all, group == 0 ? cl::NullRange : cl::NDRange(group),
-                                         nullptr, &times));
-    return times;
+    cl::Event event;
+    CL_CHECK(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, all, group, nullptr, &event));
+    return event;
   }
 
   /// Waits for the kernel, and copies the sums to `c`.
   void read(Vector& c) { CL_CHECK(queue_.enqueueReadBuffer(c_, CL_TRUE, 0, bytes(), c.data())); }
 
   /// Both.
-  cl::Event run(unsigned repeats, Vector& c, std::size_t group = 0) {
-    const cl::Event times = launch(repeats, group);
+  cl::Event run(unsigned repeats, Vector& c, const cl::NDRange& group = cl::NullRange) {
+    const cl::Event event = launch(repeats, group);
     read(c);
-    return times;
+    return event;
   }
 
  private:
@@ -87,6 +88,3 @@ class DeviceSum {
   std::size_t count_;
   cl::Buffer a_, b_, c_;
 };
-
-/// The speed-up from a job that takes `first` seconds to one that takes `other`: above 1 if the other one is faster.
-inline double speed_up(double first, double other) { return first / other; }
