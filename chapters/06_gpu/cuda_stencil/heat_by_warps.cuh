@@ -26,7 +26,8 @@ __device__ inline float4 next_four(float4 centre, float4 up, float4 down) {
 
 /// Each warp goes down a strip of 128 columns, row by row. For each of the steps it keeps the last two rows in
 /// registers: as soon as row r has come from memory, row r - 1 can take its first step, then row r - 2 its second, and
-/// so on. `side` is a multiple of 4; `rows` are those that a warp stores.
+/// so on. `side` is a multiple of 4; `rows` are those that a warp stores. With the second number, blocks at once per
+/// multiprocessor, the compiler gives eight steps the registers that they need.
 template <int steps>
 __global__ void __launch_bounds__(32 * warps, steps <= 8 ? 4 : 2)
     advance(const float* in, float* out, int side, int rows) {
