@@ -1,16 +1,19 @@
 // A tour of the language
 //
 // Small steps for those who come from Python: each is some Python, C++ that is close to it, and what the two give. In
-// the first nine the C++ means something else; in the last two both give the same. What Python gives is written into
+// the first nine the C++ means something else; in the last four both give the same. What Python gives is written into
 // this program; what C++ gives comes from a short function per step.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/01_getting_started/language_tour/language_tour.cpp common/cookbook/*.cpp -lfmt -o language_tour
 // Run:     language_tour
 
 #include <charconv>
+#include <cmath>
+#include <complex>
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -114,6 +117,21 @@ std::string branches() {
   return fmt::format("{}", fmt::join(signs, " "));
 }
 
+// 12. A list of texts and numbers: each element knows which it is. A part of it is a new list, as in Python.
+std::string lists() {
+  using Thing = std::variant<std::string, int>;  // a string or an int
+  const std::vector<Thing> list = {"spam", "eggs", 100, 1234};
+  std::vector<Thing> part(list.begin() + 1, list.end() - 1);  // copies of "eggs" and 100
+  part[0] = "ham";
+  return fmt::format("{}, {}", std::get<std::string>(list[1]), std::get<std::string>(part[0]));
+}
+
+// 13. Complex numbers and functions, from headers. Their names stand in std.
+std::string names() {
+  using namespace std::complex_literals;  // for the i at the end of 0.5i
+  return fmt::format("{:.4f}, {:.4f}", std::abs(1.5 + 0.5i), std::log(2.0));
+}
+
 struct Step {
   std::string python, python_gives, cpp, cpp_gives;
 };
@@ -135,6 +153,8 @@ int main(int argc, char** argv) {
       {"f = lambda: n; n = 2; f()", "2", "auto f = [n] { return n; }; n = 2; f()", lambda()},
       {"a, b = b, a + b", "1 1 2 3 5 8", "a = std::exchange(b, a + b);", while_loop()},
       {"-5 0 7 7x \"\": sign_of(int(text))", "- 0 + error error", "number ? sign_of(*number) : \"error\"", branches()},
+      {"p = list[1:-1]; p[0] = \"ham\"", "eggs, ham", "p(list.begin() + 1, list.end() - 1);", lists()},
+      {"abs(1.5 + 0.5j), math.log(2)", "1.5811, 0.6931", "std::abs(1.5 + 0.5i), std::log(2.0)", names()},
   };
   cookbook::println("   {:<37}{:<41}{:<19}{}", "Python", "C++", "Python gives", "C++ gives");
   std::vector<int> different;
