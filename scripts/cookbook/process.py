@@ -94,8 +94,8 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
         spared=()):
     """Runs a command in a process group of its own; its output is one text with its errors, unless `errors` is None:
     then these go through. The group is ended at the limit (seconds), when it has printed something and all its threads
-    have slept for `until_asleep` seconds on end since, and when this process is interrupted. Usually the output ends
-    when nobody has it open any more; with `end_orphans` (after adopt_orphans()), when the command has ended: whatever
+    have slept, or had ended, for `until_asleep` seconds on end since, and when this process is interrupted. Usually the
+    output ends when nobody has it open any more; with `end_orphans` (after adopt_orphans()), when the command has ended: whatever
     it has left running but the `spared` is killed."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=cwd,
                                start_new_session=True, preexec_fn=die_with_parent,
@@ -122,7 +122,7 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
             now = time.monotonic()
             if until_asleep and not ready:
                 before, threads = threads, threads_of(process.pid)
-                if threads != before or any(states[0] != "S" for states in threads.values()):
+                if threads != before or any(states[0] not in "SZ" for states in threads.values()):
                     since = now
             timed_out = bool(waiting) and (limit is not None and now - start >= limit
                                            or until_asleep > 0 and len(output) > 0 and now - since >= until_asleep)
