@@ -95,8 +95,8 @@ def run(command, limit=None, environment=None, cwd=None, until_asleep=0, errors=
     """Runs a command in a process group of its own; its output is one text with its errors, unless `errors` is None:
     then these go through. The group is ended at the limit (seconds), when it has printed something and all its threads
     have slept, or had ended, for `until_asleep` seconds on end since, and when this process is interrupted. Usually the
-    output ends when nobody has it open any more; with `end_orphans` (after adopt_orphans()), when the command has ended: whatever
-    it has left running but the `spared` is killed."""
+    output ends when nobody has it open any more; with `end_orphans` (after adopt_orphans()), when the command has
+    ended: whatever it has left running but the `spared` is killed."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=cwd,
                                start_new_session=True, preexec_fn=die_with_parent,
                                env={**os.environ, **(environment or {})})
