@@ -133,8 +133,10 @@ TEST(spin_lock, a_wait_that_is_too_short_is_noticed) {
   bool right = true;
   median_wait<std::mutex>(3, 2, 0.001, right);
   EXPECT_TRUE(right);
+#ifndef __SANITIZE_THREAD__  // which reports that without a lock two threads use the holder's watch at the same time
   median_wait<NoLock>(3, 2, 0.001, right);
   EXPECT_FALSE(right);
+#endif
 }
 
 TEST(spin_lock, a_processors_work_for_a_wait_is_what_it_has_done_for_the_thread_from_lock_to_its_return) {
