@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "02_threads/another_can_lock.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
@@ -307,10 +308,7 @@ struct Watched {
   void lock() { mutex.lock(); }
   void unlock() {
     mutex.unlock();
-    std::jthread([&] {
-      free = mutex.try_lock();
-      if (free) mutex.unlock();
-    }).join();
+    free = another_can_lock(mutex);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "02_threads/another_can_lock.hpp"
 #include "04_async/count_locks.hpp"
 #include "cookbook/affinity.hpp"
 #include "support/run.hpp"
@@ -113,13 +114,6 @@ TEST(lock, a_forced_order_loses_exactly_one_addition) {
     EXPECT_EQ(result.out.at(1), "A loads  0") << "before the rows\n" << result.text();
     EXPECT_TRUE(result.has_line("ok    counter after two additions, one of them lost: 1")) << result.text();
   }
-}
-
-/// Whether another thread than the caller can lock the mutex now; if so, it unlocks it again.
-bool another_can_lock(std::mutex& mutex) {
-  bool locked = false;
-  std::jthread([&] { locked = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
-  return locked;
 }
 
 TEST(lock_mutex, only_an_unlocked_one_can_be_locked_by_another_thread) {

@@ -8,17 +8,7 @@
 #include <thread>
 #include <utility>
 
-/// Whether a thread other than the caller can lock the mutex now; if so, it unlocks it again. (C++ lets try_lock() fail
-/// even if the mutex is free; on Linux it does not.)
-template <typename Mutex>
-bool another_can_lock(Mutex& mutex) {
-  bool locked = false;
-  std::jthread([&] {
-    locked = mutex.try_lock();
-    if (locked) mutex.unlock();
-  }).join();
-  return locked;
-}
+#include "another_can_lock.hpp"
 
 /// What another thread does, once, as soon as it can lock a watched mutex.
 inline std::function<void()> other_thread;

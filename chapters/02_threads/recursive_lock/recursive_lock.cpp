@@ -5,7 +5,7 @@
 // between the two steps of add(), how many items there are in the end, and how long an add() takes. Then it locks a
 // recursive mutex twice, and shows when another thread can lock it.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/recursive_lock/recursive_lock.cpp common/cookbook/*.cpp -lfmt -pthread -o recursive_lock
 // Run:     recursive_lock
 
 #include <algorithm>

@@ -5,32 +5,21 @@
 // destructor, which runs on each of them. The program leaves a block in each way with each of these forms, and asks
 // whether the lock is free afterwards.
 //
-// Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/scoped_locking/scoped_locking.cpp common/cookbook/*.cpp -lfmt -pthread -o scoped_locking
+// Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/02_threads chapters/02_threads/scoped_locking/scoped_locking.cpp common/cookbook/*.cpp -lfmt -pthread -o scoped_locking
 // Run:     scoped_locking
 
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "another_can_lock.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "forms.hpp"
 
 namespace {
-
-/// Whether another thread gets the lock now. (The one that holds a std::mutex must not even try. C++ allows try_lock()
-/// to fail on a free mutex; glibc's does not.)
-bool is_free(std::mutex& mutex) {
-  bool could_take = false;
-  std::jthread([&] {
-    could_take = mutex.try_lock();
-    if (could_take) mutex.unlock();
-  }).join();
-  return could_take;
-}
 
 /// Whether the lock is free after one of the three forms has added the text, or has failed to.
 std::string lock_after(void (*form)(Total&, const std::string&), const std::string& text) {
@@ -39,7 +28,7 @@ std::string lock_after(void (*form)(Total&, const std::string&), const std::stri
     form(total, text);
   } catch (const std::invalid_argument&) {
   }
-  if (is_free(total.mutex)) return "free";
+  if (another_can_lock(total.mutex)) return "free";
   total.mutex.unlock();  // no mutex may be destroyed while it is locked
   return "taken";
 }

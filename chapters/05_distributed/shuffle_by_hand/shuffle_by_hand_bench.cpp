@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
@@ -22,6 +21,7 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/figures.hpp"
 #include "cookbook/options.hpp"
+#include "engine_pairs.hpp"
 #include "shuffle.hpp"
 #include "temporary_directory.hpp"
 #include "word_table.hpp"
@@ -65,17 +65,6 @@ Sorted counts_of_coreutils(const std::string& text, const std::string& list) {
 }
 
 // The engine's two forms, as in the recipe word_count.
-
-void emit(KeyValue* pairs, std::string_view word, long count) {
-  pairs->add(const_cast<char*>(word.data()), static_cast<int>(word.size()), reinterpret_cast<char*>(&count),
-             sizeof count);
-}
-
-long count_in(const char* bytes) {
-  long count;
-  std::memcpy(&count, bytes, sizeof count);
-  return count;
-}
 
 void map_words(int chunk, KeyValue* pairs, void* text) {
   for_each_word(static_cast<Text*>(text)->chunk(chunk), [&](auto word) { emit(pairs, word, 1); });

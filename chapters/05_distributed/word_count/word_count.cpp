@@ -14,19 +14,18 @@
 #include <mrmpi/keyvalue.h>
 #include <mrmpi/mapreduce.h>
 
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "comparison.hpp"
 #include "cookbook/checks.hpp"
 #include "cookbook/options.hpp"
+#include "engine_pairs.hpp"
 #include "temporary_directory.hpp"
 #include "texts.hpp"
 #include "words.hpp"
@@ -35,19 +34,6 @@ using MAPREDUCE_NS::KeyValue;
 using MAPREDUCE_NS::MapReduce;
 
 namespace {
-
-/// Adds a pair. For the engine, a word and a count are blocks of bytes.
-void emit(KeyValue* pairs, std::string_view word, long count) {
-  pairs->add(const_cast<char*>(word.data()), static_cast<int>(word.size()), reinterpret_cast<char*>(&count),
-             sizeof count);
-}
-
-/// The count in the bytes that the engine stores.
-long count_in(const char* bytes) {
-  long count;
-  std::memcpy(&count, bytes, sizeof count);
-  return count;
-}
 
 /// Map: each word of one chunk, with the count 1.
 void map_words(int chunk, KeyValue* pairs, void* text) {
