@@ -187,28 +187,12 @@ NO_RESULTS_ON_THE_HOST = ("cuda_devices", "cuda_clusters", "cuda_hopper_product"
 def launch_faults(recipe, build):
     """Where kernels are launched but not run, each kernel of the program's file is launched, and its checks fail. At
     each place where one is launched: if the device refuses, the program asks for the error before it does anything else
-    with CUDA, and ends with a message, or tells it among its results. No device is needed: those of
-    tests/support/cuda_without_device.cpp are not there. Everything is as small as the options allow, but large enough
-    that all has to be done, and that no result is right by chance."""
+    with CUDA, and ends with a message, or tells it among its results; so does the bench, where it is built. No device
+    is needed: those of tests/support/cuda_without_device.cpp are not there. Everything is as small as the options
+    allow, but large enough that all has to be done, and that no result is right by chance."""
     if recipe.name in WITH_REFUSALS_OF_THEIR_OWN:
         return
-    library = build / "lib" / "libcuda_without_device.so"
-    arguments = smallest_arguments(recipe, build)
-    for i, name in enumerate(arguments[:-1]):
-        if name in LARGE_ENOUGH:
-            arguments[i + 1] = max(arguments[i + 1], LARGE_ENOUGH[name], key=float)
-
-    def refused(number):
-        """What the program does, and is recorded, if the launch at this place is refused; 0: none is."""
-        with tempfile.TemporaryDirectory() as scratch:
-            record = pathlib.Path(scratch) / "record"
-            done = process.run(recipe.command(build, arguments=arguments), process.LIMIT,
-                               {"LD_PRELOAD": str(library), "COOKBOOK_CUDA_RECORD": str(record),
-                                "COOKBOOK_CUDA_REFUSED": str(number), "COOKBOOK_FEW_RUNS": "1"})
-            return done, record.read_text() if record.exists() else ""
-
-    done, record = refused(0)
-    places = {int(number) for number in re.findall(r"^place (\d+)", record, re.M)}
+    done, record, places, refusals = launches(recipe, build)
     text = recipe.source(recipe.name).read_text()
     if not places and "<<<" in text:
         yield f"it launches nothing\n{done.text}"
@@ -218,13 +202,42 @@ def launch_faults(recipe, build):
             yield f"the kernel {kernel} is never launched\n{done.text}"
     if places and recipe.name not in NO_RESULTS_ON_THE_HOST and (done.code != 1 or not check_lines(done.text, "FAIL")):
         yield f"no kernel is run: exit code {done.code}, expected 1\n{done.text}"
-    for number in sorted(places):
-        done, record = refused(number)
-        if "not asked" in record:
-            yield f"launch {number} of {len(places)} is refused, and the program does not ask at once\n{done.text}"
-        elif done.code in (0, cookbook.SKIPPED) or done.timed_out or \
-                not re.search("too many resources requested for launch|: refused$", done.text, re.M):
-            yield f"launch {number} of {len(places)} is refused: exit code {done.code}\n{done.text}"
+    yield from refusals
+    if recipe.bench and (build / "bin" / recipe.bench).exists():
+        yield from launches(recipe, build, recipe.bench)[-1]
+
+
+def launches(recipe, build, program=None):
+    """What a program does where no kernel is run, what is recorded of it, the places where it launches, and what is
+    wrong where the launch at one of them is refused."""
+    library = build / "lib" / "libcuda_without_device.so"
+    arguments = smallest_arguments(recipe, build, program)
+    for i, name in enumerate(arguments[:-1]):
+        if name in LARGE_ENOUGH:
+            arguments[i + 1] = max(arguments[i + 1], LARGE_ENOUGH[name], key=float)
+
+    def refused(number):
+        """What the program does, and is recorded, if the launch at this place is refused; 0: none is."""
+        with tempfile.TemporaryDirectory() as scratch:
+            record = pathlib.Path(scratch) / "record"
+            done = process.run(recipe.command(build, program, arguments), process.LIMIT,
+                               {"LD_PRELOAD": str(library), "COOKBOOK_CUDA_RECORD": str(record),
+                                "COOKBOOK_CUDA_REFUSED": str(number), "COOKBOOK_FEW_RUNS": "1"})
+            return done, record.read_text() if record.exists() else ""
+
+    def refusals():
+        for number in sorted(places):
+            done, record = refused(number)
+            which = f"launch {number} of {len(places)}" + f" of {program}" * bool(program)
+            if "not asked" in record:
+                yield f"{which} is refused, and the program does not ask at once\n{done.text}"
+            elif done.code in (0, cookbook.SKIPPED) or done.timed_out or \
+                    not re.search("too many resources requested for launch|: refused$", done.text, re.M):
+                yield f"{which} is refused: exit code {done.code}\n{done.text}"
+
+    done, record = refused(0)
+    places = {int(number) for number in re.findall(r"^place (\d+)", record, re.M)}
+    return done, record, places, refusals()
 
 
 def wanted_answers_faults(recipe, build):

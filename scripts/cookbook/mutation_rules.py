@@ -97,7 +97,7 @@ RULES = {
                                            r"memory_order\1relaxed"),
     "parallel is sequential": replaced(r"\bexecution::par(?:_unseq)?\b", "execution::seq"),
     "asynchronous is deferred": replaced(r"\blaunch::async\b", "launch::deferred"),
-    "two arguments are exchanged": replaced(r"(?<=[(,] |[\w(]\()([a-z]\w*), ([a-z]\w*)(?=[,)])",
+    "two arguments are exchanged": replaced(r"(?<!std::swap\()(?<=[(,] |[\w(]\()([a-z]\w*), ([a-z]\w*)(?=[,)])",
                                             lambda match: f"{match[2]}, {match[1]}" if match[1] != match[2] else None),
     "another signal": replaced(r"\b(?:SIGTERM|SIGINT|SIGKILL)\b", lambda match: SIGNALS[match[0]]),
     "every address": replaced(r"address_v4::loopback\(\)", "address_v4::any()"),

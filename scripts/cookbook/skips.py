@@ -25,12 +25,33 @@ def cuda_devices():
     return found
 
 
+def opencl_devices():
+    """How many devices OpenCL's drivers have; none without the loader."""
+    try:
+        loader = ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_uint(0)
+    if loader.clGetPlatformIDs(0, None, ctypes.byref(count)) != 0:
+        return 0
+    platforms = (ctypes.c_void_p * count.value)()
+    loader.clGetPlatformIDs(count, platforms, None)
+    every_type, found = ctypes.c_ulong(0xFFFFFFFF), 0
+    for platform in platforms:
+        here = ctypes.c_uint(0)
+        if loader.clGetDeviceIDs(ctypes.c_void_p(platform), every_type, 0, None, ctypes.byref(here)) == 0:
+            found += here.value
+    return found
+
+
 def skip_fault(one, text):
     """What is wrong with it that a program of the recipe has skipped itself, having printed this; None if nothing is.
     With a device, it may still need a newer driver, more devices, or one that can do more."""
     reasons = re.findall(r"\bskipped[,:] (.+)", text)
     if not reasons:
         return "it is skipped and does not say why"
+    if "opencl" in one.needs and any("no OpenCL device" in reason for reason in reasons) and (found := opencl_devices()):
+        return f"it is skipped for want of an OpenCL device, and the drivers have {found}"
     if "cuda" not in one.needs:
         return None
     for reason in reasons:

@@ -141,6 +141,14 @@ class Page(Case):
                     with self.assertRaises(ValueError):
                         generic.run(self.recipe, self.recipe.command(self.build))
 
+    def test_a_device_of_opencl_that_is_there_is_no_reason_to_skip(self):
+        self.recipe.needs = ["opencl"]
+        for said, devices, faults in (("no OpenCL device: install a driver", 0, 0),
+                                      ("no OpenCL device: install a driver", 2, 1), ("no podman", 2, 0)):
+            self.program(f"skipped, {said}\n", exit_code=77)
+            with mock.patch.object(skips, "opencl_devices", return_value=devices):
+                self.assertEqual(len(self.page_faults()), faults, said)
+
     def test_missing_line(self):
         self.assertTrue(self.page_faults("ok    files: 3\n", ""))
 
@@ -381,6 +389,14 @@ class Launches(Case):
 
     def test_right_results_without_a_kernel(self):
         self.assertEqual(len(self.faults(self.RECORD + self.REFUSED + 'echo "ok    sum: 3"\n')), 1)
+
+    def test_a_place_of_the_bench(self):
+        """Of the bench it only matters what it does with a launch that is refused."""
+        right = self.RECORD + self.REFUSED + self.WRONG
+        for bench, faults in ((right, 0), (self.RECORD + self.REFUSED + "exit 0\n", 0), (self.RECORD + "exit 0\n", 2),
+                              ("exit 0\n", 0)):
+            self.script(self.HELP + bench, "recipe_bench")
+            self.assertEqual(len(self.faults(right)), faults, bench)
 
     def test_a_kernel_that_is_not_launched(self):
         script = 'echo "not launched _Z%sv" >>"$COOKBOOK_CUDA_RECORD"\n' + self.RECORD + self.REFUSED + self.WRONG
