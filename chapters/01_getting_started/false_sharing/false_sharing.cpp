@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -48,6 +47,21 @@ double seconds_together(Counter& first, Counter& second, Count count, long count
   return std::ranges::max(seconds);
 }
 
+/// A row of the table: what it shows, how many bytes the second counter lies behind the first (0: one thread counts
+/// alone), and how the threads count.
+struct Row {
+  const char* what;
+  std::size_t distance;
+  Count count;
+};
+
+const std::vector<Row> rows = {
+    {"one thread", 0, add_atomically},           {"two threads", 8, add_atomically},
+    {"two threads", 56, add_atomically},         {"two threads", 64, add_atomically},
+    {"two threads", 128, add_atomically},        {"one thread, local sums", 0, add_locally},
+    {"two threads, local sums", 8, add_locally},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,40 +72,28 @@ int main(int argc, char** argv) {
 
   Counters counters;
   Counter& first = counters.at(0);
-  const std::vector<std::size_t> distances = {8, 16, 32, 56, 64, 128};
-  long made = 0;                          // additions, for the check below
-  std::vector<cookbook::Benchmark> rows;  // their names and the 1, an amount, are not used here
-  rows.emplace_back("one thread", 1, [&] {
-    made += counts;
-    return seconds_alone(first, add_atomically, counts);
-  });
-  const auto add_row = [&](std::size_t distance, Count count) {
-    rows.emplace_back("two threads", 1, [&, distance, count] {
-      made += 2 * counts;
-      return seconds_together(first, counters.at(distance), count, counts);
+  long made = 0;  // additions, for the check below
+  std::vector<cookbook::Benchmark> benchmarks;
+  for (const Row& row : rows) {
+    benchmarks.emplace_back(row.what, 1, [&] {
+      made += row.distance == 0 ? counts : 2 * counts;
+      if (row.distance == 0) return seconds_alone(first, row.count, counts);
+      return seconds_together(first, counters.at(row.distance), row.count, counts);
     });
-  };
-  for (const std::size_t distance : distances) add_row(distance, add_atomically);
-  rows.emplace_back("one thread, local sums", 1, [&] {
-    made += counts;
-    return seconds_alone(first, add_locally, counts);
-  });
-  add_row(distances.front(), add_locally);
-  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(rows, 21);  // in 21 rounds
+  }
+  const std::vector<cookbook::Timing> timings = cookbook::run_interleaved(benchmarks, 21);  // in 21 rounds
 
-  const auto ns = [&](std::size_t row) { return timings[row].median / static_cast<double>(counts) * 1e9; };
-  const auto print = [&](std::string_view what, std::size_t distance, std::size_t row) {
-    cookbook::println("{:<23}{:>15} bytes{:>9}{:>13.2f} ns", what, distance,
-                      line_of(counters.at(distance)) == line_of(first) ? "one" : "two", ns(row));
-  };
-  const auto print_alone = [&](std::string_view what, std::size_t row) {
-    cookbook::println("{:<53}{:>13.2f} ns", what, ns(row));
-  };
   cookbook::println("{:<20}{:>24}{:>9}{:>16}", "", "distance of the counters", "lines", "per addition");
-  print_alone("one thread", 0);
-  for (std::size_t i = 0; i < distances.size(); ++i) print("two threads", distances[i], i + 1);
-  print_alone("one thread, local sums", distances.size() + 1);
-  print("two threads, local sums", distances.front(), distances.size() + 2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [what, distance, count] = rows[i];
+    const double ns = timings[i].median / static_cast<double>(counts) * 1e9;
+    if (distance == 0) {
+      cookbook::println("{:<53}{:>13.2f} ns", what, ns);
+    } else {
+      cookbook::println("{:<23}{:>15} bytes{:>9}{:>13.2f} ns", what, distance,
+                        line_of(counters.at(distance)) == line_of(first) ? "one" : "two", ns);
+    }
+  }
 
   cookbook::Checks checks;
   const long counted = std::accumulate(counters.all.begin(), counters.all.end(), 0L);
