@@ -34,6 +34,7 @@ int noted_setname(pthread_t thread, const char* name) {
 #undef main
 
 #include <sys/prctl.h>
+#include <time.h>
 
 #include <sstream>
 
@@ -56,7 +57,7 @@ std::string name_in_proc() {
 std::vector<std::string> row(const test_support::Result& result, const std::string& how) {
   std::vector<std::string> names;
   for (const std::string& line : result.lines_with("^" + how + "  +")) {
-    std::istringstream words(line.substr(26));
+    std::istringstream words(line.substr(28));
     for (std::string name; words >> name;) names.push_back(name);
   }
   return names;
@@ -71,7 +72,7 @@ TEST(name_thread, the_table_has_what_the_system_calls_them) {
         << result.text();
     EXPECT_THAT(row(result, "start_thread\\(work\\)"), UnorderedElementsAre("Thread-1", "Thread-2", "Thread-3"))
         << result.text();
-    EXPECT_THAT(row(result, "17 characters: refused"), ElementsAre("name_thread", "name_thread", "name_thread"))
+    EXPECT_THAT(row(result, "connection_pool_N: refused"), ElementsAre("name_thread", "name_thread", "name_thread"))
         << result.text();
     EXPECT_TRUE(result.has_line("ok    threads whose names of 17 characters were refused: 3")) << result.text();
   }
@@ -92,6 +93,20 @@ TEST(name_thread, the_work_takes_as_long_as_was_asked) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run("name_thread", {"--work-ms", "100"}).exit_code, 0);
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(4 * 100));
+}
+
+TEST(name_thread, only_the_worker_computes) {
+  std::array<double, 3> milliseconds{};  // of a processor, that the three threads have used
+  for (int number = 0; number < 3; ++number) {
+    std::jthread([&] {
+      work_of(number, std::chrono::milliseconds(100));
+      timespec used{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+      milliseconds[number] = 1e3 * static_cast<double>(used.tv_sec) + 1e-6 * static_cast<double>(used.tv_nsec);
+    }).join();
+  }
+  EXPECT_GT(milliseconds[1], 5 * milliseconds[0]);
+  EXPECT_GT(milliseconds[1], 5 * milliseconds[2]);
 }
 
 TEST(name_thread, an_unnamed_thread_is_called_like_the_executable) {

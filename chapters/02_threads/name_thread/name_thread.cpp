@@ -1,8 +1,8 @@
 // Name threads, so that one can tell them apart
 //
-// Three threads exist at the same time, and main reads what the system calls them, from a file in which debuggers find
-// it too. Without names all three are called like the program. With names they can be told apart, unless the names are
-// too long: then the system refuses them by an error code, which is easily overlooked.
+// Three threads exist at the same time, one of which computes, and main reads what the system calls them, from a file
+// in which top and debuggers find it too. Without names all three are called like the program. With names they can be
+// told apart, unless the names are too long: then the system refuses them by an error code, which is easily overlooked.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/02_threads/name_thread/name_thread.cpp common/cookbook/*.cpp -lfmt -pthread -o name_thread
 // Run:     name_thread [--work-ms N]
@@ -44,6 +44,13 @@ std::jthread named_too_long(int number, Work work) {
   });
 }
 
+/// What the threads do: number 1, the worker, computes, and the others wait.
+void work_of(int number, std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (number == 1 && std::chrono::steady_clock::now() < end) continue;
+  std::this_thread::sleep_until(end);
+}
+
 /// The name of a thread of this process, by the number that the system has for it.
 std::string name_in_proc(pid_t thread) {
   std::string name;
@@ -62,13 +69,13 @@ std::vector<std::string> names_of_three(std::string_view how, std::chrono::milli
       ids[number] = gettid();
       all_started.count_down();
       names_read.wait();  // the name of a thread that has ended could not be read any more
-      std::this_thread::sleep_for(time);
+      work_of(number, time);
     }));
   }
   all_started.wait();
   const std::vector<std::string> names = {name_in_proc(ids[0]), name_in_proc(ids[1]), name_in_proc(ids[2])};
   names_read.count_down();
-  cookbook::println("{:<26}{:<18}{:<18}{}", how, names[0], names[1], names[2]);
+  cookbook::println("{:<28}{:<18}{:<18}{}", how, names[0], names[1], names[2]);
   return names;  // the destructors of the jthreads wait for them
 }
 
@@ -81,11 +88,11 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds time(work_ms);
 
-  cookbook::println("{:<26}{:<18}{:<18}{}", "how they are named", "thread 1", "thread 2", "thread 3");
+  cookbook::println("{:<28}{:<18}{:<18}{}", "how they are named", "thread 1", "thread 2", "thread 3");
   names_of_three("not at all", time, not_named);
   const std::vector<std::string> names = names_of_three("start_thread(work, name)", time, named);
   names_of_three("start_thread(work)", time, named_by_default);
-  names_of_three("17 characters: refused", time, named_too_long);
+  names_of_three("connection_pool_N: refused", time, named_too_long);
 
   cookbook::Checks checks;
   checks.equal("names that the system has", names, wanted);
