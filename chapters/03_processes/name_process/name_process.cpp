@@ -1,8 +1,7 @@
 // Name processes
 //
 // What is a process called? A child that takes no name is called as its parent. Two others take names, one of them too
-// long for a short name. Each child tells its own name, and the parent reads in /proc what ps shows: the short name
-// (comm) and the command line (args).
+// long for a short name. The parent reads in /proc what ps shows: the short name (comm) and the command line (cmdline).
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/name_process/name_process.cpp common/cookbook/*.cpp -lfmt -o name_process
 // Run:     name_process [--delay-ms N]
@@ -36,14 +35,16 @@ std::string read_in_proc(pid_t process, const char* file) {
 }
 
 struct Names {
-  std::string own, comm, args;
+  std::string comm, cmdline;
   bool operator==(const Names&) const = default;
 };
 
-Names print_row(const char* description, const Names& names) {
+/// Prints and returns the names that a process has.
+Names print_row(const char* description, const std::string& taken, pid_t process) {
   static const std::string folder(program_invocation_name, program_invocation_short_name);  // of this program
-  const std::size_t left_out = names.args.starts_with(folder) ? folder.size() : 0;
-  cookbook::println("{:<28}{:<19}{:<19}{}", description, names.own, names.comm, names.args.substr(left_out));
+  const Names names{read_in_proc(process, "comm"), read_in_proc(process, "cmdline")};
+  const std::size_t left_out = names.cmdline.starts_with(folder) ? folder.size() : 0;
+  cookbook::println("{:<28}{:<19}{:<19}{}", description, taken, names.comm, names.cmdline.substr(left_out));
   return names;
 }
 
@@ -60,19 +61,18 @@ int main(int argc, char** argv) {
   const auto names_of_child = [&](const char* description, const std::string& name) {
     cookbook::ChildProcess& child = children.emplace_back([&] {
       if (!name.empty()) take_name(command_line, name);
-      cookbook::println("{}", own_name);  // to the parent, which need not look before
+      cookbook::println("ready");  // to the parent, which must not look before
       pause();
     });
-    const std::string own = child.read_line();
-    return print_row(description, {own, read_in_proc(child.pid(), "comm"), read_in_proc(child.pid(), "cmdline")});
+    child.read_line();
+    return print_row(description, name.empty() ? "-" : name, child.pid());
   };
   const auto expected = [&](const std::string& name) {
-    return Names{name, name.substr(0, 15), name.substr(0, command_line.room())};
+    return Names{name.substr(0, 15), name.substr(0, command_line.room())};
   };
 
-  cookbook::println("                            own name           ps -o comm         ps -o args");
-  const Names parent =
-      print_row("the parent", {own_name, read_in_proc(getpid(), "comm"), read_in_proc(getpid(), "cmdline")});
+  cookbook::println("                            name it takes      comm               cmdline");
+  const Names parent = print_row("the parent", "-", getpid());
   const bool as_parent = names_of_child("a child that takes no name", "") == parent;
   int different = names_of_child("a child with a short name", "foo_process") != expected("foo_process");
   different += names_of_child("a child with a long name", "image_converter_2") != expected("image_converter_2");

@@ -1,4 +1,4 @@
-/// A process takes a name: for itself, and for ps, top and pgrep.
+/// A process takes a name, which ps, top and pgrep show.
 #pragma once
 
 #include <sys/prctl.h>
@@ -8,8 +8,6 @@
 #include <string>
 
 #include "cookbook/posix.hpp"
-
-inline std::string own_name = "main process";  // each process has a variable of its own
 
 /// The command line of this process: the strings of argv, which stand one after another in the memory of the process.
 /// ps reads them there, so a process that writes to them changes what ps shows.
@@ -37,7 +35,6 @@ class CommandLine {
 
 /// Gives this process a name.
 inline void take_name(const CommandLine& command_line, const std::string& name) {
-  own_name = name;                                   // for this program
   check(prctl(PR_SET_NAME, name.c_str()), "prctl");  // for top, pgrep, ps -o comm: 15 bytes are kept
   command_line.set(name);                            // for ps -f, ps -o args, pgrep -f
 }
