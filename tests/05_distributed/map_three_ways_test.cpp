@@ -32,7 +32,7 @@ TEST(map_three_ways, each_way_calls_the_function_once_per_element_and_a_view_onl
     EXPECT_TRUE(result.has_line(all_right)) << result.text();
     const std::string one = items == "0" ? "0" : "1";
     const std::string letters = items == "1" ? "  A" : items == "2" ? "  AA" : "";  // none for 1000 elements
-    for (const std::string way : {"a loop", "std::transform", "a view, read"}) {
+    for (const std::string way : {"a loop", "std::transform", "a view, read", "stored, filtered"}) {
       EXPECT_EQ(result.captures("^" + way + " +(\\d+ +\\d+) +[0-9.]+ ms").size(), 1U) << result.text();
       EXPECT_EQ(result.lines_with("^" + way + " +" + items + " +" + one + " +[0-9.]+ ms" + letters + "$").size(), 1U)
           << result.text();
