@@ -1,6 +1,7 @@
 // The program's output, the page for Prometheus, and the metrics from inside.
 
 #include "07_cloud/function_metrics/metrics.hpp"
+#include "07_cloud/function_metrics/prometheus.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -60,10 +61,20 @@ TEST(function_metrics, shows_a_mean_that_hardly_any_call_takes) {
   EXPECT_GE(slow + longer, 400) << "these sleep for 2.5 ms";
   EXPECT_GT(quick + rather, 2000) << "the others do nothing";
   EXPECT_LT(between + none, 400);
-  const std::string text = "^counting a call takes (\\d+) ns, and \\d+ ns while a second thread does it$";
-  const auto counting = result.captures(text);
-  ASSERT_EQ(counting.size(), 1U) << result.text();
-  EXPECT_GE(std::stoi(counting[0]), 5) << "it takes the time twice, and a lock";
+}
+
+TEST(function_metrics, reading_the_clock_is_a_part_of_counting) {
+  int counting = 0, clock = 1;
+  for (int attempt = 0; attempt < 10 && counting <= clock; ++attempt) {  // on a busy machine either may be disturbed
+    const auto result = run("function_metrics", {"--calls", "10"});
+    const auto found = result.captures("^counting a call takes (\\d+) ns, \\d+ ns of them to read the clock twice$"),
+               of_them = result.captures("^counting a call takes \\d+ ns, (\\d+) ns of them to read the clock twice$"),
+               two = result.captures("^while a second thread counts, too, it takes (\\d+) ns$");
+    ASSERT_TRUE(found.size() == 1 && of_them.size() == 1 && two.size() == 1) << result.text();
+    counting = std::stoi(found[0]), clock = std::stoi(of_them[0]);
+    EXPECT_GE(clock, 2) << result.text();
+  }
+  EXPECT_GT(counting, clock);
 }
 
 TEST(function_metrics, prometheus_reads_the_page) {

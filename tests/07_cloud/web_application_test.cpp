@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "07_cloud/function_metrics/metrics.hpp"
+#include "07_cloud/function_metrics/prometheus.hpp"
 #include "07_cloud/web_application/routes.hpp"
 #include "support/client.hpp"
 #include "support/run.hpp"

@@ -5,9 +5,9 @@
 // machine did not exceed, and the average of both. The number says nothing about any share of all the calls. Histograms
 // can be added, quantiles cannot.
 //
-// Compile: g++ -std=c++20 -O2 chapters/07_cloud/function_metrics/function_metrics_average.cpp -lfmt -o function_metrics_average
+// Compile: g++ -std=c++20 -O2 chapters/07_cloud/function_metrics/function_metrics_average.cpp -o function_metrics_average
 // Run:     function_metrics_average
-// Symptom: exit 1, prints "99 % from both histograms:   295 ms"
+// Symptom: exit 1, prints "99 % from both machines:     295 ms"
 
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ int main() {
   for (int call = 0; call < 10'050; ++call) all.add(call >= 10'000 ? 512ms : call % 50 == 0 ? 64ms : 1ms);
   const double right = quantile(all, 0.99);
 
-  std::printf("99 %% from both histograms:   %.0f ms\n", 1e3 * both);
+  std::printf("99 %% from both machines:     %.0f ms\n", 1e3 * both);
   std::printf("99 %% of all calls:           %.0f ms\n", 1e3 * right);
   return both == right ? 0 : 1;
 }
