@@ -1,6 +1,32 @@
 // Four programming models: their results and their tasks in the process, the program seen from outside.
 
+#include "01_getting_started/programming_models/messages.hpp"
+
+#include <string>
+
+namespace {
+
+thread_local std::string exchange;  // in which order this thread has sent (s) and received (r)
+
+template <typename Value>
+void noted_send_values(int socket, const Value* values, std::size_t count) {
+  exchange += 's';
+  send_values(socket, values, count);
+}
+
+template <typename Value>
+void noted_receive_values(int socket, Value* values, std::size_t count) {
+  exchange += 'r';
+  receive_values(socket, values, count);
+}
+
+}  // namespace
+
+#define send_values noted_send_values
+#define receive_values noted_receive_values
 #include "01_getting_started/programming_models/models.hpp"
+#undef receive_values
+#undef send_values
 
 #include <unistd.h>
 
@@ -63,7 +89,8 @@ TEST(programming_models, models_with_tasks_are_right_for_any_size_and_number_of_
     std::uint64_t expected = 0;
     for (std::size_t i = 0; i < size; ++i) expected += std::uint64_t{rows.a[i]} * std::uint64_t{rows.b[i]};
     for (const std::size_t tasks : {1U, 2U, 3U, 16U}) {
-      for (const Model model : {by_messages, by_shared_memory, by_shared_memory_once, by_threads}) {
+      for (const Model model :
+           {by_messages, by_messages_sums_only, by_shared_memory, by_shared_memory_once, by_futures}) {
         EXPECT_EQ(model(rows.a, rows.b, tasks), expected) << size << " numbers, " << tasks << " tasks";
       }
     }
@@ -113,12 +140,25 @@ TEST(programming_models, each_task_of_shared_memory_has_a_thread_at_the_same_tim
   EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_shared_memory_once, 10'000'000), 3U);
 }
 
-TEST(programming_models, each_branch_has_a_thread_at_the_same_time) {
-  EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_threads, 10'000'000), 3U);
+TEST(programming_models, each_future_has_a_thread_at_the_same_time) {
+  EXPECT_EQ(most_at_once(threads_of_this_process, 3, by_futures, 10'000'000), 3U);
 }
 
 TEST(programming_models, each_worker_is_a_process) {
   EXPECT_EQ(most_at_once(children_of_this_process, 3, by_messages, 1'000'000), 3U);
+  EXPECT_EQ(most_at_once(children_of_this_process, 3, by_messages_sums_only, 1'000'000), 3U);
+}
+
+TEST(programming_models, every_worker_has_its_numbers_before_the_parent_waits_for_a_sum) {
+  const Rows rows = random_rows(1'000);
+  exchange.clear();
+  by_messages(rows.a, rows.b, 3);
+  EXPECT_EQ(exchange, "ssssssrrr");
+  EXPECT_EQ(bytes_moved, 8'024U);
+  exchange.clear();
+  by_messages_sums_only(rows.a, rows.b, 3);
+  EXPECT_EQ(exchange, "rrr");
+  EXPECT_EQ(bytes_moved, 24U);
 }
 
 // From inside, since threads count that are there in a run: when the program's limit goes, at its end, the library may
@@ -181,10 +221,10 @@ TEST(programming_models, the_program_shows_what_each_form_exchanges) {
   const auto result = run("programming_models", {"--numbers", "100003", "--tasks", "3"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    runs with a wrong sum: 0")) << result.text();
-  const auto exchanged = result.captures("^[a-z, ]+ +[0-9.]+ ms +([0-9]+ [a-z]+)$");
-  const std::vector<std::string> expected = {"0 bytes",      "100003 locks", "3 locks", "3 results",
+  const auto exchanged = result.captures("^[a-z, ]+ +[0-9.]+ ms   ([0-9a-z ]+)$");
+  const std::vector<std::string> expected = {"nothing",      "100003 locks",       "3 locks", "3 results",
                                              "800048 bytes",  // two rows of 4 bytes each, and three sums of 8 bytes
-                                             "1 call"};
+                                             "24 bytes",     "left to the library"};
   EXPECT_EQ(exchanged, expected) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
 }

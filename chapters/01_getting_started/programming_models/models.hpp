@@ -66,7 +66,7 @@ inline Sum by_shared_memory_once(Numbers a, Numbers b, std::size_t tasks) {
 }
 
 /// Futures: each task returns a result of its own, and one thread goes on with all of them.
-inline Sum by_threads(Numbers a, Numbers b, std::size_t tasks) {
+inline Sum by_futures(Numbers a, Numbers b, std::size_t tasks) {
   std::vector<std::future<Sum>> results;
   for (std::size_t task = 0; task < tasks; ++task) {
     results.push_back(std::async(std::launch::async, dot, part(a, task, tasks), part(b, task, tasks)));
@@ -86,33 +86,58 @@ inline void work(int parent, std::size_t count) {
   send_values(parent, &sum, 1);
 }
 
-/// Messages: each worker is a process with memory of its own, and uses only what it was sent.
-inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
-  bytes_moved = 0;
-  std::vector<int> workers;  // the sockets that lead to them
-  for (std::size_t task = 0; task < tasks; ++task) {
-    int ends[2];
-    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
-    if (check(fork(), "fork") == 0) {  // in the new process
-      close(ends[0]);  // the parent's end (it still has those for the workers before it, which do no harm here)
-      work(ends[1], part(a, task, tasks).size());
-      _exit(0);
-    }
-    close(ends[1]);
-    workers.push_back(ends[0]);
+/// Starts a process that calls work(socket) and ends. Returns the other end of its socket.
+template <typename Work>
+int start_worker(Work work) {
+  int ends[2];
+  check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+  if (check(fork(), "fork") == 0) {  // in the new process
+    close(ends[0]);  // the parent's end (it still has those for the workers before it, which do no harm here)
+    work(ends[1]);
+    _exit(0);
   }
-  for (std::size_t task = 0; task < tasks; ++task) {
-    send_values(workers[task], part(a, task, tasks).data(), part(a, task, tasks).size());
-    send_values(workers[task], part(b, task, tasks).data(), part(b, task, tasks).size());
-  }
+  close(ends[1]);
+  return ends[0];
+}
+
+/// The sum of what all workers answer; waits for their ends.
+inline Sum sum_of_answers(const std::vector<int>& workers) {
   Sum sum = 0, answer = 0;
   for (const int worker : workers) {
     receive_values(worker, &answer, 1);
     sum += answer;
     close(worker);
   }
-  while (wait(nullptr) > 0) continue;  // for the end of every worker
+  while (wait(nullptr) > 0) continue;
   return sum;
+}
+
+/// Messages: each worker is a process with memory of its own, and uses only what it was sent.
+inline Sum by_messages(Numbers a, Numbers b, std::size_t tasks) {
+  bytes_moved = 0;
+  std::vector<int> workers;  // the sockets that lead to them
+  for (std::size_t task = 0; task < tasks; ++task) {
+    workers.push_back(start_worker([&](int parent) { work(parent, part(a, task, tasks).size()); }));
+  }
+  for (std::size_t task = 0; task < tasks; ++task) {
+    send_values(workers[task], part(a, task, tasks).data(), part(a, task, tasks).size());
+    send_values(workers[task], part(b, task, tasks).data(), part(b, task, tasks).size());
+  }
+  return sum_of_answers(workers);
+}
+
+/// The same with workers that have the vectors already, since fork gives each a copy of all memory: only the sums are
+/// sent.
+inline Sum by_messages_sums_only(Numbers a, Numbers b, std::size_t tasks) {
+  bytes_moved = 0;
+  std::vector<int> workers;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    workers.push_back(start_worker([&](int parent) {
+      const Sum sum = dot(part(a, task, tasks), part(b, task, tasks));
+      send_values(parent, &sum, 1);
+    }));
+  }
+  return sum_of_answers(workers);
 }
 
 /// Data parallel: one operation on the whole. The library decides how many threads and vector instructions it takes.

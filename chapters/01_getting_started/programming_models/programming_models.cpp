@@ -1,7 +1,7 @@
 // Four programming models
 //
 // One dot product by shared memory, by futures, by messages between processes, and data parallel (models.hpp). Beside
-// the time of each the program prints what its tasks have exchanged. All do the same multiplications, but two of them
+// the time of each the program prints what its tasks have exchanged. All do the same multiplications, but two rows
 // exchange so much that they are slower than one task that does all of the work.
 //
 // Compile: g++ -std=c++20 -O3 -Icommon chapters/01_getting_started/programming_models/programming_models.cpp common/cookbook/*.cpp -ltbb -lfmt -pthread -o programming_models
@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cookbook/checks.hpp"
@@ -22,20 +24,21 @@
 
 namespace {
 
-/// Prints the shortest time of all runs, and what was exchanged in the last one. Returns how many of them did not give
-/// the expected sum. There are at least three runs, and more in the first 0.1 s: the first passes over the same numbers
-/// take longer than later ones.
+const std::string sent_bytes;  // in place of what is exchanged: print how many bytes were sent and received
+
+/// Prints the shortest time of several runs, and what each exchanged. Returns how many did not give the expected sum.
 template <typename Model>
-int measure(std::string_view name, const std::size_t& exchanged, std::string_view unit, Sum expected, Model model) {
+int measure(std::string_view name, const std::string& exchanged, Sum expected, Model model) {
   double shortest = 1e9;
   int wrong = 0;
   const cookbook::Stopwatch all_runs;
-  for (int i = 0; i < 3 || all_runs.seconds() < 0.1; ++i) {
+  for (int i = 0; i < 3 || all_runs.seconds() < 0.1; ++i) {  // the first passes over the numbers take longer
     const cookbook::Stopwatch watch;
     wrong += model() != expected;
     shortest = std::min(shortest, watch.seconds());
   }
-  cookbook::println("{:<38}{:9.2f} ms {:11} {}", name, shortest * 1e3, exchanged, unit);
+  cookbook::println("{:<38}{:9.2f} ms   {}", name, shortest * 1e3,
+                    exchanged.empty() ? fmt::format("{} bytes", bytes_moved) : exchanged);
   return wrong;
 }
 
@@ -55,18 +58,21 @@ int main(int argc, char** argv) {
   const Sum expected = dot(a, b);
 
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, tasks);  // for the last row
-  cookbook::println("{:<38}{:>12}   exchange by", fmt::format("{} products, {} tasks", size, tasks), "time");
-  const std::size_t nothing = 0, one = 1;
+  cookbook::println("{:<38}{:>12}   exchanged", fmt::format("{} products, {} tasks", size, tasks), "time");
+  const auto times = [](std::size_t count, std::string_view what) { return fmt::format("{} {}", count, what); };
   int wrong = 0;
-  wrong += measure("one task, for comparison", nothing, "bytes", expected, [&] { return dot(a, b); });
-  wrong += measure("shared memory, a lock for each product", size, "locks", expected,
+  wrong += measure("one task, for comparison", "nothing", expected, [&] { return dot(a, b); });
+  wrong += measure("shared memory, a lock for each product", times(size, "locks"), expected,
                    [&] { return by_shared_memory(a, b, tasks); });
-  wrong += measure("shared memory, a lock for each task", tasks, "locks", expected,
+  wrong += measure("shared memory, a lock for each task", times(tasks, "locks"), expected,
                    [&] { return by_shared_memory_once(a, b, tasks); });
-  wrong += measure("futures, a result from each", tasks, "results", expected, [&] { return by_threads(a, b, tasks); });
-  wrong += measure("messages to processes", bytes_moved, "bytes", expected, [&] { return by_messages(a, b, tasks); });
+  wrong += measure("futures, a result from each", times(tasks, "results"), expected,
+                   [&] { return by_futures(a, b, tasks); });
+  wrong +=
+      measure("messages, the numbers and the sums", sent_bytes, expected, [&] { return by_messages(a, b, tasks); });
+  wrong += measure("messages, only the sums", sent_bytes, expected, [&] { return by_messages_sums_only(a, b, tasks); });
   // Last, since the library keeps its threads: fork copies only the thread that calls it.
-  wrong += measure("data parallel", one, "call", expected, [&] { return by_data_parallel(a, b); });
+  wrong += measure("data parallel", "left to the library", expected, [&] { return by_data_parallel(a, b); });
 
   cookbook::Checks checks;
   checks.equal("runs with a wrong sum", wrong, 0);
