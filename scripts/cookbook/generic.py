@@ -177,7 +177,7 @@ def bench_faults(recipe, build):
         yield f"{program}, spoiled: exit code {spoiled.code}\n{spoiled.text}"
 
 
-# cuda_errors: refusals are its subject. debug_gpu: it runs others, under NVIDIA's tools.
+# cuda_errors: refusals are its subject. debug_gpu: it launches one of its kernels; its own test refuses each.
 WITH_REFUSALS_OF_THEIR_OWN = ("cuda_errors", "debug_gpu")
 LARGE_ENOUGH = {"--count": "100", "--workers": "2"}
 # They have no results of a kernel, or the device itself compares them.
