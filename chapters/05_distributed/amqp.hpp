@@ -22,6 +22,7 @@ namespace amqp {
 /// The broker refuses what it was asked for, or it or the connection to it is gone.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  int code = 0;  ///< the broker's, such as AMQP_NOT_FOUND; 0 if it has not said why
 };
 
 /// The broker has no queue for a message that was published with Unrouted::error.
@@ -284,9 +285,11 @@ class Connection {
     return {left / 1'000'000, left % 1'000'000};
   }
 
-  [[noreturn]] void fail(const std::string& why) {
+  [[noreturn]] void fail(const std::string& why, int code = 0) {
     usable_ = false;
-    throw Error(why);
+    Error error(why);
+    error.code = code;
+    throw error;
   }
 
   void check(int status, const std::string& what) {
@@ -296,14 +299,17 @@ class Connection {
   void check(const amqp_rpc_reply_t& reply, const std::string& what) {
     if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
     if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) check(reply.library_error, what);
-    fail(what + ": " + reason(reply.reply));
+    fail_by(reply.reply, what);
   }
 
-  static std::string reason(const amqp_method_t& method) {
+  /// For a method by which the broker closes the channel or the connection: it says why.
+  [[noreturn]] void fail_by(const amqp_method_t& method, const std::string& what) {
     if (method.id == AMQP_CHANNEL_CLOSE_METHOD) {
-      return std::string(text_of(static_cast<amqp_channel_close_t*>(method.decoded)->reply_text));
+      const auto& close = *static_cast<amqp_channel_close_t*>(method.decoded);
+      fail(what + ": " + std::string(text_of(close.reply_text)), close.reply_code);
     }
-    return std::string(text_of(static_cast<amqp_connection_close_t*>(method.decoded)->reply_text));
+    const auto& close = *static_cast<amqp_connection_close_t*>(method.decoded);
+    fail(what + ": " + std::string(text_of(close.reply_text)), close.reply_code);
   }
 
   /// Handles what comes next. Returns it if it is a delivery.
@@ -344,7 +350,7 @@ class Connection {
         fail("a queue that this program consumes from was deleted");
       case AMQP_CHANNEL_CLOSE_METHOD:
       case AMQP_CONNECTION_CLOSE_METHOD:
-        fail("the broker closes the connection: " + reason(method));
+        fail_by(method, "the broker closes the connection");
       default:
         break;
     }

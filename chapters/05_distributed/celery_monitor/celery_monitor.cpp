@@ -1,13 +1,12 @@
 // Celery monitor
 //
-// Does a worker answer while it executes a task? `celery inspect` and monitors such as Flower ask workers what they do.
-// This program asks two workers the same: one executes its tasks itself, the other has a process for them. It asks when
-// they have no task, while each of them has a long one, and when one has been killed. It prints each answer and how
-// long it took, and how many consumers the worker's queue has, by which one tells a silent worker from a dead one. With
-// --celery it lets Celery's own command ask, too.
+// Which workers are there? `celery inspect ping` asks all of them, and monitors such as Flower do the same. This
+// program asks two workers so: one executes its tasks itself, the other has a process for them. It asks when they have
+// no task, while each of them has a long one, and when one has been killed. It prints each answer and how long it took,
+// and whether the broker is still connected with the worker, by which one tells a silent worker from a dead one.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/05_distributed chapters/05_distributed/celery_monitor/celery_monitor.cpp common/cookbook/*.cpp -lfmt -lrabbitmq -lboost_json -pthread -o celery_monitor
-// Run:     celery_monitor [--timeout-ms N] [--celery]
+// Run:     celery_monitor [--timeout-ms N]
 
 #include <chrono>
 #include <csignal>
@@ -22,39 +21,11 @@
 #include "cookbook/options.hpp"
 #include "cookbook/process.hpp"
 #include "inspector.hpp"
+#include "solo_worker.hpp"
 
 namespace {
 
 namespace json = celery::json;
-
-/// A worker that executes its tasks itself. So it reads a question only between two tasks. It works until it is killed.
-void work_alone(const std::string& url, const celery::Registry& registry) {
-  amqp::Connection broker(url);
-  celery::declare_task_queue(broker, "alone");
-  broker.prefetch(1);
-  broker.consume("alone");
-
-  celery::RemoteControl control("alone@here");
-  control.on("ping", [](const json::value&) { return celery::ok("pong"); });
-  control.on("active", [](const json::value&) { return json::array(); });  // while it answers, no task runs
-  control.listen(broker);                                                  // to the questions, in a queue of its own
-  control.task_events = true;
-  control.tell("worker-online", {});
-
-  while (true) {
-    const auto message = broker.next(std::chrono::seconds(1));
-    if (!message) continue;
-    if (message->queue == control.queue()) {
-      control.answer(*message);
-    } else {
-      const celery::Task task = celery::read_task(*message);
-      control.tell_of_task("task-started", task);
-      celery::publish_result(broker, task, {"SUCCESS", registry.at(task.name)(task)});  // executes it
-      broker.confirm();
-      broker.acknowledge(*message);
-    }
-  }
-}
 
 /// A list of tasks by their names; any other answer as it is.
 std::string in_short(const json::value& answer) {
@@ -78,25 +49,19 @@ void print_row(const std::string& question, const celery::Inspector::Answers& an
   cookbook::println("{}", line.substr(0, 1 + line.find_last_not_of(' ')));
 }
 
-/// Runs `celery inspect QUESTION`. Ends the program with exit code 77 if Celery is not installed.
-void let_celery_ask(const std::string& url, const std::string& question) {
-  if (std::system("/usr/bin/python3 -c 'import celery' 2>/dev/null") != 0) {
-    cookbook::print_error("skipped: Celery is not installed (package python3-celery)");
-    std::exit(77);
-  }
-  std::fflush(stdout);
-  const std::string command = "/usr/bin/python3 -W ignore -m celery --broker " + url + " inspect " + question;
-  if (std::system(command.c_str()) != 0) throw amqp::Error("celery inspect " + question + " has failed");
+void print_whether_connected(const celery::Inspector& inspector) {
+  const auto shown = [&](const std::string& worker) {
+    return inspector.is_connected(worker) ? "connected" : "not connected";
+  };
+  cookbook::println("{:<15}{:<29}{}", "at the broker", shown(both[0]), shown(both[1]));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   int timeout_ms = 1000;
-  bool celery = false;
-  cookbook::Options options("Ask workers of Celery what they do while they are busy");
+  cookbook::Options options("Ask workers of Celery whether they are there, while they are busy");
   options.add("timeout-ms", timeout_ms, "time for which answers are collected when all workers are asked", 10, 10'000);
-  options.add_flag("celery", celery, "let `celery inspect` ask, too");
   options.parse(argc, argv);
 
   const Broker broker;
@@ -107,49 +72,34 @@ int main(int argc, char** argv) {
   const pid_t pool = cookbook::start_child([&] {
     celery::Worker({.url = broker.url(), .node = "pool@here", .concurrency = 1, .quiet = true}, registry).run();
   });
-  listener.wait_for("worker-online", "alone@here");
-  listener.wait_for("worker-online", "pool@here");
+  for (const std::string& worker : both) listener.wait_for("worker-online", worker);
 
-  const std::vector<std::string> pools = {"pool@here"};
   cookbook::println("{:<15}{:<29}{}", "", "pool@here: tasks in a child", "alone@here: tasks in itself");
-
-  amqp::Connection at_broker(broker.url());
-  const auto print_consumers = [&] {
-    cookbook::println("{:<15}{:<29}{}", "consumers", at_broker.consumers("celery"), at_broker.consumers("alone"));
-  };
-
   celery::Inspector inspector(broker.url(), std::chrono::milliseconds(timeout_ms));
   const std::string none = fmt::format("no answer in {} ms", timeout_ms);
   print_row("ping, idle", inspector.ask("ping"), none);
 
-  inspector.ask("enable_events", pools);
-  const int nap_s = celery ? 10 : 2;
-  const celery::Client::Handle of_pool = client.delay("addTask.nap", nap_s);
-  const celery::Client::Handle of_alone = client.apply_async("addTask.nap", {nap_s}, {}, {.queue = "alone"});
+  inspector.ask("enable_events", {"pool@here"});
+  celery::Client::Handle of_pool = client.delay("addTask.nap", 2);
+  celery::Client::Handle of_alone = client.apply_async("addTask.nap", {2}, {}, {.queue = "alone"});
   for (const auto& task : {of_pool, of_alone}) listener.wait_for("task-started", task.id());
-  cookbook::println("each worker gets a task that sleeps for {} s", nap_s);
-  if (celery) let_celery_ask(broker.url(), "ping");
+  cookbook::println("each worker gets a task that sleeps for 2 s");
   print_row("ping, busy", inspector.ask("ping"), none);
-  print_consumers();
+  print_whether_connected(inspector);
   print_row("active", inspector.ask("active", both), none);
   if (!inspector.late.empty()) print_row("ping, too late", inspector.late, "");
-
-  const auto state_of = [](celery::Client::Handle task) {
-    task.get();
-    return task.state();
-  };
-  const std::vector states = {state_of(of_pool), state_of(of_alone)};
+  of_pool.get();
+  of_alone.get();
 
   kill(alone, SIGKILL);
-  const int killed = cookbook::exit_code_of(alone);
+  cookbook::exit_code_of(alone);
   cookbook::println("alone@here is killed");
   print_row("ping", inspector.ask("ping"), none);
-  print_consumers();
-  inspector.ask("shutdown", pools);
+  print_whether_connected(inspector);
+  inspector.ask("shutdown", {"pool@here"});
+  cookbook::exit_code_of(pool);
 
   cookbook::Checks checks;
-  checks.equal("the states of the two tasks", states, {"SUCCESS", "SUCCESS"});
-  checks.equal("the workers' exit codes after SIGKILL and after the command shutdown",
-               std::vector{killed, cookbook::exit_code_of(pool)}, {-SIGKILL, 0});
+  checks.equal("the states of the two tasks", std::vector{of_pool.state(), of_alone.state()}, {"SUCCESS", "SUCCESS"});
   return checks.exit_code();
 }

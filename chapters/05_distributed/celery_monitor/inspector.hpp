@@ -24,12 +24,24 @@ class Inspector {
   };
   using Answers = std::map<std::string, Answer>;  ///< by the name of the worker
 
-  Inspector(const std::string& url, std::chrono::milliseconds timeout) : broker_(url), timeout_(timeout) {
+  Inspector(const std::string& url, std::chrono::milliseconds timeout) : url_(url), broker_(url), timeout_(timeout) {
     broker_.declare_exchange("celery.pidbox", "fanout", /*durable=*/false);
     broker_.declare_exchange("reply.celery.pidbox", "direct", /*durable=*/false);
     answers_ = broker_.declare_queue("", {.exclusive = true});
     broker_.bind(answers_, "reply.celery.pidbox", answers_);
     broker_.consume(answers_, amqp::Acknowledgement::automatic);
+  }
+
+  /// Whether the broker still has the worker's queue for questions, which it deletes when the worker's connection ends.
+  bool is_connected(const std::string& worker) const {
+    amqp::Connection broker(url_);  // for this question alone: a channel ends with the broker's refusal
+    try {
+      broker.waiting(worker + ".celery.pidbox");  // declares the queue "passively": the broker makes none
+    } catch (const amqp::Error& refusal) {
+      if (refusal.code == AMQP_NOT_FOUND) return false;
+      if (refusal.code != AMQP_RESOURCE_LOCKED) throw;  // locked: it is there, and only its worker may use it
+    }
+    return true;
   }
 
   /// Asks all workers, and collects answers until the timeout is over, since nobody knows how many there are.
@@ -74,6 +86,7 @@ class Inspector {
     return answers;
   }
 
+  const std::string url_;
   amqp::Connection broker_;
   std::chrono::milliseconds timeout_;
   std::string answers_;
