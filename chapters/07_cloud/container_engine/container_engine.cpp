@@ -32,7 +32,7 @@ int run_two(const Engine& engine, const std::string& image) {
   const std::string far_first = first.answer_at("127.0.0.2"), far_second = second.answer_at("127.0.0.2");
   print_row("published at", "127.0.0.1", "no address is named");
   print_row("asked through 127.0.0.1", first.answer_at("127.0.0.1"), second.answer_at("127.0.0.1"));
-  print_row("asked through 127.0.0.2, as from a network", far_first, far_second);
+  print_row("asked through 127.0.0.2, another address", far_first, far_second);
   cookbook::Checks checks;
   checks.equal("through 127.0.0.2 the first says", far_first, "Connection refused");
   checks.equal("through 127.0.0.2 the second says", far_second, "Hello World!");
