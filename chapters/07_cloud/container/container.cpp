@@ -52,7 +52,7 @@ void compare(const std::string& outside, const std::string& inside, const std::s
     const auto names = std::count(text.begin(), text.end(), ' ') + 1;
     return names > 2 ? fmt::format("{} names", names) : text;
   };
-  cookbook::println("{:<30}{:<11}{:<16}without one step", "a process sees", "outside", "in a container");
+  cookbook::println("{:<30}{:<11}{:<16}without this step", "a process sees", "outside", "in a container");
   for (std::size_t i = 0; const auto& [what, seen] : lines_of(outside)) {
     cookbook::println("{:<30}{:<11}{:<16}{:<9} {}", what, value(outside, i), value(inside, i),
                       value(view_without(steps.at(i), root), i), steps.at(i));
