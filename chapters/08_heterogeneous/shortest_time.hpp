@@ -7,8 +7,9 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/opencl.hpp"
 
-/// Calls `start()`, which queues a command and returns its event, `runs` times. Returns the shortest time, in seconds,
-/// that the device took for the command, on the device's clock. The queue must have profiling enabled.
+/// Calls `start()`, which queues a command and returns its event, or several and returns the first and the last event,
+/// `runs` times. Returns the shortest time, in seconds, that the device took for them, on the device's clock. The queue
+/// must have profiling enabled.
 template <typename Start>
 double shortest_on_device(int runs, Start start) {
   double shortest = std::numeric_limits<double>::infinity();

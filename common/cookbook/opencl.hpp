@@ -167,13 +167,22 @@ inline cl::CommandQueue profiling_queue(const cl::Context& context, const cl::De
   return CL_CHECK(cl::CommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE));
 }
 
+/// Waits for the command of `last`, and returns how many seconds it ended after the command of `first` began, on the
+/// device's clock. The queue must have profiling enabled.
+inline double seconds_between(const cl::Event& first, const cl::Event& last) {
+  CL_CHECK(last.wait());
+  const cl_ulong begin = CL_CHECK(first.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+  const cl_ulong end = CL_CHECK(last.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+  return static_cast<double>(end - begin) * 1e-9;
+}
+
 /// Waits for the command of `event`, and returns how long the device took for it, in seconds. Its queue must have
 /// profiling enabled. Time in the queue is not part of it.
-inline double seconds_of(const cl::Event& event) {
-  CL_CHECK(event.wait());
-  const cl_ulong begin = CL_CHECK(event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-  const cl_ulong end = CL_CHECK(event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-  return static_cast<double>(end - begin) * 1e-9;
+inline double seconds_of(const cl::Event& event) { return seconds_between(event, event); }
+
+/// The same for the commands from the first one to the last one of an ordinary queue.
+inline double seconds_of(const std::pair<cl::Event, cl::Event>& first_and_last) {
+  return seconds_between(first_and_last.first, first_and_last.second);
 }
 
 /// A row of a measurement whose `work()` queues one command and returns its event.
