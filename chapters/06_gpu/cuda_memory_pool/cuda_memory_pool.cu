@@ -30,7 +30,7 @@ __global__ void add(const unsigned* in, unsigned* sum, int count) {
 }
 
 struct Job {
-  explicit Job(int count_) : count(count_), in(count_), sum(count_), kept(count_) {}
+  explicit Job(int size) : count(size), in(size), sum(size), kept(size) {}
 
   /// sum += in * in, with an array of `count` numbers for the squares.
   void queue_step(unsigned* squares) {
@@ -49,14 +49,14 @@ struct Job {
 void with_one_array(Job& job) { job.queue_step(job.kept.data()); }
 
 void with_malloc(Job& job) {
-  unsigned* squares;
+  unsigned* squares = nullptr;
   CUDA_CHECK(cudaMalloc(&squares, job.count * sizeof(unsigned)));
   job.queue_step(squares);
   CUDA_CHECK(cudaFree(squares));
 }
 
 void with_pool(Job& job) {
-  unsigned* squares;
+  unsigned* squares = nullptr;
   CUDA_CHECK(cudaMallocAsync(&squares, job.count * sizeof(unsigned), job.stream));
   job.queue_step(squares);
   CUDA_CHECK(cudaFreeAsync(squares, job.stream));
@@ -66,7 +66,7 @@ void with_pool(Job& job) {
 /// sum was wrong.
 double microseconds(Job& job, int steps, bool waits, void (*step)(Job&), int& wrong) {
   std::vector<unsigned> expected = job.in.to_host();
-  for (unsigned& number : expected) number *= number * steps;
+  for (unsigned& number : expected) number *= number * steps;  // steps times the square, modulo 2^32
   double best = 1e9;
   for (int repeat = 0; repeat < 5; ++repeat) {
     job.sum.zero();
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
 
   Job job(count);
   std::vector<unsigned> numbers(count);
-  for (int i = 0; i < count; ++i) numbers[i] = 2654435761U * i;
+  for (int i = 0; i < count; ++i) numbers[i] = 2654435761U * i;  // any numbers
   job.in = gpu::DeviceArray<unsigned>(numbers);
 
   cookbook::println("{:<40}{:>15}{:>23}{:>14}", "the host waits", "after all steps", "after each step", "in the pool");

@@ -99,11 +99,11 @@ int main(int argc, char** argv) {
       {row("no wait, cudaMalloc", 0, allocate, with_malloc), row("no wait, cudaFree", 0, release, with_malloc),
        row("no wait, cudaMallocAsync", 0, allocate, with_pool), row("no wait, cudaFreeAsync", 0, release, with_pool),
        row("a wait after each, cudaMallocAsync", 0, allocate, with_waits),
-       row("a wait after each, cudaFreeAsync", 0, release, with_waits),
+       row("a wait, cudaFreeAsync", 0, release, with_waits),
        row("a wait after each, cudaStreamSynchronize", 0, wait, with_waits),
-       row("the same; the pool keeps, cudaMallocAsync", UINT64_MAX, allocate, with_waits),
-       row("the same; the pool keeps, cudaFreeAsync", UINT64_MAX, release, with_waits),
-       row("the same; the pool keeps, cudaStreamSynchronize", UINT64_MAX, wait, with_waits)},
+       row("a wait after each; the pool keeps, cudaMallocAsync", UINT64_MAX, allocate, with_waits),
+       row("a wait after each; the pool keeps, cudaFreeAsync", UINT64_MAX, release, with_waits),
+       row("a wait after each; the pool keeps, cudaStreamSynchronize", UINT64_MAX, wait, with_waits)},
       rounds);
   figures.print(checks);
   return checks.exit_code();
