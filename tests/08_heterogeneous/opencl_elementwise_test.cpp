@@ -234,7 +234,7 @@ TEST(opencl_elementwise, the_time_of_several_kernels_is_from_the_first_to_the_la
   const auto device = opencl::chosen_device(0);
   if (!device) GTEST_SKIP() << "no OpenCL device";
   const cl::CommandQueue queue = opencl::profiling_queue(cl::Context(*device), *device);
-  const DeviceVector<cl_int> a(queue, Vector(100'000, 1)), b(queue, Vector(100'000, 2)), c(queue, 100'000);
+  const DeviceVector<cl_int> a(queue, Vector(100'000, 1)), b(queue, Vector(100'000, 2)), c(queue, Vector(100'000, -1));
   Elementwise sum(queue, "sum", parameters, "c[i] = a[i] + b[i]");
   const cl::Event first = sum(a, b, c);
   sum(a, b, c);

@@ -17,13 +17,6 @@ class DeviceVector {
             CL_CHECK(cl::Buffer(CL_CHECK(queue_.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                 size_ * sizeof(T), const_cast<T*>(numbers.data())))) {}  // only read from
 
-  /// `size` elements without values.
-  DeviceVector(cl::CommandQueue queue, std::size_t size)
-      : queue_(std::move(queue)),
-        size_(size),
-        buffer_(
-            CL_CHECK(cl::Buffer(CL_CHECK(queue_.getInfo<CL_QUEUE_CONTEXT>()), CL_MEM_READ_WRITE, size_ * sizeof(T)))) {}
-
   /// The first `size` elements of a buffer that exists. The measurement needs this, to see floats as float4.
   DeviceVector(cl::CommandQueue queue, std::size_t size, cl::Buffer buffer)
       : queue_(std::move(queue)), size_(size), buffer_(std::move(buffer)) {}

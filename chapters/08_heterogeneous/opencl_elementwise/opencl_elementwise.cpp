@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
 
   Elementwise scale(queue, "scale", "int m, global const int* x, global int* y", "y[i] = m * x[i]");
   Elementwise add(queue, "add", parameters, "c[i] = a[i] + b[i]");
-  const DeviceVector<cl_int> left(queue, count), right(queue, count), sum(queue, unset);
+  const DeviceVector<cl_int> left(queue, unset), right(queue, unset), sum(queue, unset);
   const double three = shortest_on_device(10, [&] {
     const cl::Event first = scale(2, a, left);
     scale(3, b, right);
