@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "06_gpu/compute_sanitizer.hpp"
-#include "support/files.hpp"
 #include "support/run.hpp"
 
 namespace {
@@ -21,7 +20,7 @@ TEST(cuda_fft_filter, is_right_for_sizes_of_all_kinds) {
     EXPECT_EQ(result.exit_code, 0) << result.text();
     for (const std::string check : {"wrong pixels with as many zeros as the filter reaches, or more: 0",
                                     "wrong pixels without zeros, 2 and more from the edge: 0",
-                                    "pixels without zeros that do not fit an endless pattern: 0"}) {
+                                    "pixels without zeros that differ from those of an endless pattern: 0"}) {
       EXPECT_TRUE(result.has_line("ok    " + check)) << result.text();
     }
     for (const int zeros : {0, 1, 2, 4, 8, 10}) {
@@ -66,41 +65,24 @@ TEST(cuda_fft_filter_timing, a_large_prime_factor_takes_longer_than_small_ones) 
   EXPECT_GT(times[4], 1.1 * times[5]) << result.text();
 }
 
-TEST(cuda_fft_filter, writes_both_pictures) {
-  const test_support::TemporaryDirectory folder;
-  const std::string file = (folder.path / "both.png").string();
-  const auto result = run("cuda_fft_filter", {"--rows", "20", "--columns", "30", "--png", file});
-  if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  EXPECT_EQ(result.exit_code, 0) << result.text();
-  const std::string text = test_support::text_of(file);  // width and height: four bytes each, from byte 16 on
-  ASSERT_GT(text.size(), 24U);
-  EXPECT_EQ(text.substr(1, 3), "PNG");
-  EXPECT_EQ(text[19], 60);
-  EXPECT_EQ(text[23], 20);
-}
-
-TEST(cuda_fft_filter, a_file_that_cannot_be_written_gives_exit_code_3) {
-  const auto result = run("cuda_fft_filter", {"--rows", "8", "--columns", "8", "--png", "/no/such/folder/both.png"});
-  if (result.exit_code == 77) GTEST_SKIP() << result.text();
-  EXPECT_EQ(result.exit_code, 3) << result.text();
-}
-
-TEST(cuda_fft_filter_filter, is_symmetric_and_adds_up_to_nothing) {
+TEST(cuda_fft_filter_filter, adds_up_to_nothing_and_changes_when_it_is_turned_around) {
   std::vector<float> sums;
-  float all = 0, magnitudes = 0;
+  bool same_upside_down = true, same_mirrored = true, same_turned = true;
   for (int j = 0; j < filter_size; ++j) {
     sums.push_back(std::accumulate(std::begin(filter[j]), std::end(filter[j]), 0.0F));
-    all += sums.back();
     for (int i = 0; i < filter_size; ++i) {
-      magnitudes += std::abs(filter[j][i]);
-      EXPECT_EQ(filter[j][i], filter[i][j]);
-      EXPECT_EQ(filter[j][i], filter[filter_size - 1 - j][i]);
-      EXPECT_EQ(filter[j][i], filter[j][filter_size - 1 - i]);
+      const int up = filter_size - 1 - j, left = filter_size - 1 - i;
+      same_upside_down = same_upside_down && filter[j][i] == filter[up][i];
+      same_mirrored = same_mirrored && filter[j][i] == filter[j][left];
+      same_turned = same_turned && filter[j][i] == filter[up][left];
     }
   }
-  EXPECT_EQ(sums, (std::vector<float>{-10, 5, 10, 5, -10}));
-  EXPECT_EQ(all, 0);
-  EXPECT_EQ(magnitudes, 48);
+  EXPECT_EQ(sums, (std::vector<float>{-10, 5, 9, 5, -9}));
+  EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0.0F), 0);
+  // Else the checks could not tell a convolution from a correlation.
+  EXPECT_FALSE(same_upside_down);
+  EXPECT_FALSE(same_mirrored);
+  EXPECT_FALSE(same_turned);
 }
 
 TEST(cuda_fft_filter_filtered_directly, makes_the_filter_of_one_pixel_wherever_it_is) {
@@ -126,7 +108,7 @@ TEST(cuda_fft_filter_filtered_directly, makes_nothing_of_one_shade_but_at_the_ed
   for (int row = reach; row < 10 - reach; ++row) {
     for (int column = reach; column < 10 - reach; ++column) EXPECT_EQ(result.at(row, column), 0);
   }
-  EXPECT_EQ(result.at(0, 0), 3 * (4 + 3 + 0 + 3 + 2 - 1 + 0 - 1 - 4));
+  EXPECT_EQ(result.at(0, 0), 3 * (3 + 3 + 0 + 3 + 2 - 1 + 0 - 1 - 4));
 }
 
 TEST(cuda_fft_filter_filtered_directly, circular_takes_the_opposite_edge) {

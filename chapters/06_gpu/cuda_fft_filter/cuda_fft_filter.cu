@@ -6,15 +6,13 @@
 // them, and shows how many pixels are wrong, and how long the device takes. The time depends on the prime factors of
 // rows and columns; the largest stands beside it.
 //
-// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter.cu common/cookbook/*.cpp -lcufft -lpng -lfmt -o cuda_fft_filter
-// Run:     cuda_fft_filter [--rows N] [--columns N] [--png FILE]
+// Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_fft_filter/cuda_fft_filter.cu common/cookbook/*.cpp -lcufft -lfmt -o cuda_fft_filter
+// Run:     cuda_fft_filter [--rows N] [--columns N]
 
 #include <cufft.h>
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
@@ -22,63 +20,77 @@
 #include "cookbook/print.hpp"
 #include "fastest.hpp"
 #include "filter.hpp"
-#include "write_png.hpp"
 
 namespace {
 
 __global__ void multiply(cufftComplex* a, const cufftComplex* b, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) a[i] = make_float2(a[i].x * b[i].x - a[i].y * b[i].y, a[i].x * b[i].y + a[i].y * b[i].x);
+  if (i < count) a[i] = cuCmulf(a[i], b[i]);
 }
 
-/// Takes the picture out of the larger one: the filter's middle, not its corner, belongs on each pixel. cuFFT does not
-/// divide by the number of pixels, so this is done here.
-__global__ void take_out(const float* padded, int padded_rows, int padded_columns, float* result, int rows,
-                         int columns) {
+struct Plans {
+  cufftHandle forward, inverse;
+};
+
+/// The filter: `response_spectrum` is its spectrum. The result is as large as `padded`, and not divided yet.
+void convolve(const Plans& plans, gpu::DeviceArray<float>& padded, gpu::DeviceArray<cufftComplex>& spectrum,
+              const gpu::DeviceArray<cufftComplex>& response_spectrum, gpu::DeviceArray<float>& filtered) {
+  const int size = static_cast<int>(spectrum.size());
+  CUFFT_CHECK(cufftExecR2C(plans.forward, padded.data(), spectrum.data()));
+  multiply<<<(size + 255) / 256, 256>>>(spectrum.data(), response_spectrum.data(), size);
+  CUDA_CHECK(cudaGetLastError());
+  CUFFT_CHECK(cufftExecC2R(plans.inverse, spectrum.data(), filtered.data()));
+}
+
+/// Cuts the picture out of the larger one, and scales it.
+__global__ void crop(const float* padded, int padded_columns, float scale, float* result, int rows, int columns) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-  if (row >= rows || column >= columns) return;
-  // The remainders differ from the sums only where there are fewer zeros than the filter reaches.
-  const int from_row = (row + reach) % padded_rows, from_column = (column + reach) % padded_columns;
-  result[row * columns + column] = padded[from_row * padded_columns + from_column] / (padded_rows * padded_columns);
+  if (row < rows && column < columns) result[row * columns + column] = padded[row * padded_columns + column] * scale;
+}
+
+/// What the filter makes of a single pixel of 1 at the beginning of an endless pattern: the filter, its middle at row
+/// and column 0. What lies above and to the left of it is at the other end.
+Picture response_of(int rows, int columns) {
+  Picture response{rows, columns};
+  for (int j = 0; j < filter_size; ++j) {
+    for (int i = 0; i < filter_size; ++i) {
+      response.at((j - reach + rows) % rows, (i - reach + columns) % columns) = filter[j][i];
+    }
+  }
+  return response;
 }
 
 struct Filtered {
   Picture picture;
-  double seconds;  ///< that the device took for the picture; the filter's spectrum is made before
+  double seconds;  ///< that the device took, with the picture among its zeros and the filter's spectrum there already
 };
 
 /// Filters the picture with so many rows and columns of zeros after its last ones.
 Filtered filtered_by_fft(const Picture& picture, int zeros) {
   const int rows = picture.rows + zeros, columns = picture.columns + zeros;
   const int spectrum_size = rows * (columns / 2 + 1);  // of real numbers: the other half is known from this one
-  gpu::DeviceArray<float> padded(rows * columns), response(rows * columns), result(picture.shades.size());
+  gpu::DeviceArray<float> response(response_of(rows, columns).shades);
+  gpu::DeviceArray<float> padded(rows * columns), filtered(rows * columns), result(picture.shades.size());
   gpu::DeviceArray<cufftComplex> spectrum(spectrum_size), response_spectrum(spectrum_size);
   padded.zero();
-  response.zero();
   result.poison();
   const std::size_t row_bytes = picture.columns * sizeof(float), padded_row_bytes = columns * sizeof(float);
-  // Row by row, since the rows of padded and response are longer.
   CUDA_CHECK(cudaMemcpy2D(padded.data(), padded_row_bytes, picture.shades.data(), row_bytes, row_bytes, picture.rows,
-                          cudaMemcpyHostToDevice));
-  CUDA_CHECK(cudaMemcpy2D(response.data(), padded_row_bytes, filter, sizeof(filter[0]), sizeof(filter[0]), filter_size,
-                          cudaMemcpyHostToDevice));
+                          cudaMemcpyHostToDevice));  // row by row, since those of padded are longer
 
-  cufftHandle forward, inverse;  // plans: they depend on the size alone and can be used again
-  CUFFT_CHECK(cufftPlan2d(&forward, rows, columns, CUFFT_R2C));
-  CUFFT_CHECK(cufftPlan2d(&inverse, rows, columns, CUFFT_C2R));
-  CUFFT_CHECK(cufftExecR2C(forward, response.data(), response_spectrum.data()));
+  Plans plans;  // they depend on the size alone and can be used again
+  CUFFT_CHECK(cufftPlan2d(&plans.forward, rows, columns, CUFFT_R2C));
+  CUFFT_CHECK(cufftPlan2d(&plans.inverse, rows, columns, CUFFT_C2R));
+  CUFFT_CHECK(cufftExecR2C(plans.forward, response.data(), response_spectrum.data()));
+  const float scale = 1.0F / static_cast<float>(rows * columns);  // cuFFT does not divide by the number of pixels
   const dim3 threads(32, 8), blocks((picture.columns + 31) / 32, (picture.rows + 7) / 8);
-  gpu::DeviceArray<float> filtered(rows * columns);
   const double seconds = fastest_alone([&] {
-    CUFFT_CHECK(cufftExecR2C(forward, padded.data(), spectrum.data()));
-    multiply<<<(spectrum_size + 255) / 256, 256>>>(spectrum.data(), response_spectrum.data(), spectrum_size);
-    CUDA_CHECK(cudaGetLastError());
-    CUFFT_CHECK(cufftExecC2R(inverse, spectrum.data(), filtered.data()));
-    take_out<<<blocks, threads>>>(filtered.data(), rows, columns, result.data(), picture.rows, picture.columns);
+    convolve(plans, padded, spectrum, response_spectrum, filtered);
+    crop<<<blocks, threads>>>(filtered.data(), columns, scale, result.data(), picture.rows, picture.columns);
     CUDA_CHECK(cudaGetLastError());
   });
-  CUFFT_CHECK(cufftDestroy(forward));
-  CUFFT_CHECK(cufftDestroy(inverse));
+  CUFFT_CHECK(cufftDestroy(plans.forward));
+  CUFFT_CHECK(cufftDestroy(plans.inverse));
   return {{picture.rows, picture.columns, result.to_host()}, seconds};
 }
 
@@ -105,54 +117,36 @@ int largest_prime_factor(int rows, int columns) {
   return largest;
 }
 
-/// Both pictures side by side.
-std::vector<unsigned char> side_by_side(const Picture& before, const Picture& after) {
-  std::vector<unsigned char> shades;
-  for (int row = 0; row < before.rows; ++row) {
-    for (int column = 0; column < before.columns; ++column) {
-      shades.push_back(static_cast<unsigned char>(before.at(row, column)));
-    }
-    for (int column = 0; column < before.columns; ++column) {  // grey stands for 0
-      shades.push_back(static_cast<unsigned char>(std::clamp(127.5F + after.at(row, column) / 32, 0.0F, 255.0F)));
-    }
-  }
-  return shades;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   int rows = 2048, columns = 2048;
-  std::string png;
   cookbook::Options options("Filter a picture by fast Fourier transform");
   options.add("rows", rows, "rows of the picture", 8, 8192);
   options.add("columns", columns, "columns of the picture", 8, 8192);
-  options.add("png", png, "file for the picture before and after; none is written by default");
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
 
   const Picture picture = rings(rows, columns);
   const Picture expected = filtered_directly(picture);
 
-  cookbook::println("zeros   wrong pixels   transformed   largest prime factor     time");
-  Picture without_zeros{rows, columns}, linear{rows, columns};
+  cookbook::println("zeros   wrong pixels   size with zeros   largest prime factor     time");
+  Picture without_zeros{rows, columns};
   int wrong = 0;
   for (const int zeros : {0, 1, reach, filter_size - 1, 8, 10}) {
     const Filtered result = filtered_by_fft(picture, zeros);
     const int differences = different(result.picture, expected);
-    cookbook::println("{:5}   {:12}   {:>11}   {:20} {:5.0f} us", zeros, differences,
+    cookbook::println("{:5}   {:12}   {:>15}   {:20} {:5.0f} us", zeros, differences,
                       fmt::format("{} x {}", rows + zeros, columns + zeros),
                       largest_prime_factor(rows + zeros, columns + zeros), result.seconds * 1e6);
     if (zeros == 0) without_zeros = result.picture;
-    if (zeros == reach) linear = result.picture;
     if (zeros >= reach) wrong += differences;
   }
 
   cookbook::Checks checks;
   checks.equal("wrong pixels with as many zeros as the filter reaches, or more", wrong, 0);
   checks.equal("wrong pixels without zeros, 2 and more from the edge", different(without_zeros, expected, reach), 0);
-  checks.equal("pixels without zeros that do not fit an endless pattern",
+  checks.equal("pixels without zeros that differ from those of an endless pattern",
                different(without_zeros, filtered_directly(picture, true)), 0);
-  if (!png.empty()) write_png(png, side_by_side(picture, linear), 2 * columns);
   return checks.exit_code();
 }

@@ -15,9 +15,10 @@ struct Picture {
 
 constexpr int filter_size = 5, reach = filter_size / 2;
 
-/// The weights add up to 0, so that an area of one shade becomes 0.
+/// The weights add up to 0, so that an area of one shade becomes 0. The last row is not the first one turned around, so
+/// that a filter which is applied upside down, or mirrored, gives other pixels.
 constexpr float filter[filter_size][filter_size] = {
-    {-4, -1, 0, -1, -4}, {-1, 2, 3, 2, -1}, {0, 3, 4, 3, 0}, {-1, 2, 3, 2, -1}, {-4, -1, 0, -1, -4}};
+    {-4, -1, 0, -1, -4}, {-1, 2, 3, 2, -1}, {0, 3, 3, 3, 0}, {-1, 2, 3, 2, -1}, {-4, -1, 0, -1, -3}};
 
 /// Rings around the middle that become narrower to the outside.
 inline Picture rings(int rows, int columns) {
