@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
 
   PinnedArray<std::uint32_t> in(count), out(count);
   gpu::DeviceArray<std::uint32_t> device(count);
-  const Buffers buffers{in.begin(), device.data(), out.begin(), count};
+  const Buffers buffers{in.data(), device.data(), out.data(), count};
   std::vector<cudaEvent_t> marks(4 * chunks + 1);
   for (cudaEvent_t& mark : marks) CUDA_CHECK(cudaEventCreate(&mark));
   std::mt19937 random;

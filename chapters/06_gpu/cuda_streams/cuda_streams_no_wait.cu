@@ -29,7 +29,7 @@ int main() {
   CUDA_CHECK(cudaGetLastError());
   CUDA_CHECK(cudaMemcpyAsync(result.begin(), device.data(), sizeof(int), cudaMemcpyDeviceToHost, stream));
   // Missing: stream.synchronize();
-  const int read = *static_cast<volatile int*>(result.begin());
+  const int read = *static_cast<volatile int*>(result.begin());  // volatile: so that it is read here
 
   stream.synchronize();
   cookbook::println("the host read {}, the device computed {}", read, *result.begin());

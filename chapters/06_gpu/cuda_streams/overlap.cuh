@@ -36,18 +36,18 @@ inline void queue_chunks(const std::vector<cudaStream_t>& streams, const Buffers
 
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const cudaStream_t stream = streams[chunk % streams.size()];
-    const cudaEvent_t* mark = &marks[4 * chunk];
+    const auto mark = [&](int i) { CUDA_CHECK(cudaEventRecord(marks[4 * chunk + i], stream)); };
     const std::size_t first = buffers.count * chunk / chunks, count = buffers.count * (chunk + 1) / chunks - first;
     const std::size_t bytes = count * sizeof(std::uint32_t), blocks = (count + 255) / 256;
 
-    CUDA_CHECK(cudaEventRecord(mark[0], stream));
+    mark(0);
     CUDA_CHECK(cudaMemcpyAsync(buffers.device + first, buffers.in + first, bytes, cudaMemcpyHostToDevice, stream));
-    CUDA_CHECK(cudaEventRecord(mark[1], stream));
+    mark(1);
     advance<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(buffers.device + first, count, steps);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(mark[2], stream));
+    mark(2);
     CUDA_CHECK(cudaMemcpyAsync(buffers.out + first, buffers.device + first, bytes, cudaMemcpyDeviceToHost, stream));
-    CUDA_CHECK(cudaEventRecord(mark[3], stream));
+    mark(3);
   }
   for (int chunk = 0; chunk < chunks; ++chunk) CUDA_CHECK(cudaStreamWaitEvent(streams[0], marks[4 * chunk + 3]));
 }
