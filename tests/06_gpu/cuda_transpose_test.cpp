@@ -1,6 +1,7 @@
 // The programs seen from outside.
 
 #include <string>
+#include <utility>
 
 #include "06_gpu/compute_sanitizer.hpp"
 #include "support/run.hpp"
@@ -10,8 +11,9 @@ namespace {
 using cuda_test::skipped;
 using test_support::run;
 
-const std::string ways[] = {"copy, for comparison", "transposed directly", "through tiles with rows of 32",
-                            "through tiles with rows of 33"};
+const std::string ways[] = {"copy, one element per thread",       "transposed directly",
+                            "through tiles with rows of 32",      "through tiles with rows of 33",
+                            "the same, four elements per thread", "copy, four elements per thread"};
 
 TEST(cuda_transpose, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_transpose", "cuda_transpose_no_wait"}) {
@@ -66,6 +68,18 @@ TEST(cuda_transpose_timing, tiles_with_an_unused_column_are_faster_than_those_wi
   ASSERT_EQ(with.size(), 1U) << result.text();
   // By more than two runs of the same kernel differ.
   EXPECT_GT(std::stod(with[0]), 1.1 * std::stod(without[0])) << result.text();
+}
+
+TEST(cuda_transpose_timing, four_loads_under_way_are_faster_than_one) {
+  const auto result = run("cuda_transpose");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  for (const auto& [one, four] : {std::pair(ways[0], ways[5]), std::pair(ways[3], ways[4])}) {
+    const auto slow = result.captures("^" + one + " +([0-9]+) GB/s$");
+    const auto fast = result.captures("^" + four + " +([0-9]+) GB/s$");
+    ASSERT_EQ(slow.size(), 1U) << result.text();
+    ASSERT_EQ(fast.size(), 1U) << result.text();
+    EXPECT_GT(std::stod(fast[0]), 1.1 * std::stod(slow[0])) << result.text();
+  }
 }
 
 TEST(cuda_transpose, is_clean_under_compute_sanitizer) {
