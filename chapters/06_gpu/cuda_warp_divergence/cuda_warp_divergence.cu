@@ -3,7 +3,8 @@
 // A GPU runs threads in groups of 32, called warps. The threads of a warp normally take each instruction together. If
 // an `if` sends them different paths, the warp takes these paths one after another. Here a block's threads take 1, 2,
 // 4 ... 32 paths of equal length, which are given to them in four arrangements, and the device counts its clock cycles.
-// What counts is how many different paths a warp has, and sorting the threads by their paths lowers it.
+// What counts is how many different paths a warp has, and sorting the threads by their paths lowers it. In the last row
+// the block itself sorts, and that is counted, too.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon chapters/06_gpu/cuda_warp_divergence/cuda_warp_divergence.cu common/cookbook/*.cpp -lfmt -o cuda_warp_divergence
 // Run:     cuda_warp_divergence [--steps N] [--warps N]
@@ -55,6 +56,40 @@ __global__ void go(const int* paths, int steps, float* results, long long* cycle
   if (thread == 0) *cycles = clock64() - start;
 }
 
+/// The threads of a block exchange their work, so that equal paths come together. Returns whose work this thread is to
+/// do: first that of the threads with path 0, then that with path 1 and so on.
+__device__ int exchanged(int path) {
+  __shared__ int place[most_paths], work[most_paths * warp_size];
+  const int thread = threadIdx.x;
+  if (thread < most_paths) place[thread] = 0;
+  __syncthreads();
+  atomicAdd(&place[path], 1);  // how many threads have each path
+  __syncthreads();
+  if (thread == 0) {  // and where the first of them is to stand
+    int first = 0;
+    for (int& of_path : place) {
+      const int count = of_path;
+      of_path = first;
+      first += count;
+    }
+  }
+  __syncthreads();
+  work[atomicAdd(&place[path], 1)] = thread;
+  __syncthreads();
+  return work[thread];
+}
+
+/// The same, after an exchange of the work.
+__global__ void exchange_and_go(const int* paths, int steps, float* results, long long* cycles) {
+  const int thread = threadIdx.x, path = paths[thread];
+  __syncthreads();
+  const long long start = clock64();
+  const int whose = exchanged(path);
+  results[whose] = branch(paths[whose], steps);
+  __syncthreads();
+  if (thread == 0) *cycles = clock64() - start;
+}
+
 // Four arrangements: which of so many paths each thread takes.
 
 std::vector<int> thread_by_thread(int threads, int paths) {
@@ -91,16 +126,18 @@ double different_per_warp(const std::vector<int>& paths) {
   return static_cast<double>(sum * warp_size) / static_cast<double>(paths.size());
 }
 
+using Kernel = void (*)(const int*, int, float*, long long*);
+
 /// The fewest clock cycles of ten launches, after one that loads the code. Adds to `wrong` each thread whose result is
 /// wrong.
-double cycles_of(const std::vector<int>& paths, int steps, int& wrong) {
+double cycles_of(Kernel kernel, const std::vector<int>& paths, int steps, int& wrong) {
   const gpu::DeviceArray<int> device_paths(paths);
   gpu::DeviceArray<float> results(paths.size());
   gpu::DeviceArray<long long> cycles(1);
   std::vector<long long> counted;
   for (int launch = 0; launch < 11; ++launch) {
     results.poison();
-    go<<<1, static_cast<unsigned>(paths.size())>>>(device_paths.data(), steps, results.data(), cycles.data());
+    kernel<<<1, static_cast<unsigned>(paths.size())>>>(device_paths.data(), steps, results.data(), cycles.data());
     CUDA_CHECK(cudaGetLastError());
     const std::vector<float> result = results.to_host();
     for (std::size_t thread = 0; thread < paths.size(); ++thread) {
@@ -114,6 +151,7 @@ double cycles_of(const std::vector<int>& paths, int steps, int& wrong) {
 struct Arrangement {
   const char* name;
   std::vector<int> (*of)(int threads, int paths);
+  Kernel kernel = go;
 };
 
 }  // namespace
@@ -128,19 +166,21 @@ int main(int argc, char** argv) {
 
   const int threads = warps * warp_size;
   int wrong = 0;
-  const double one_path = cycles_of(thread_by_thread(threads, 1), steps, wrong);
+  const double one_path = cycles_of(go, thread_by_thread(threads, 1), steps, wrong);
   cookbook::println("clock cycles, divided by the {:.0f} of one path", one_path);
-  cookbook::println("{:<20}{:7}{:9}{:9}{:9}{:9}{:9}{:>26}", "paths in the block", 1, 2, 4, 8, 16, 32,
-                    "paths per warp, of 32");
-  for (const auto& [name, of] : {Arrangement{"thread by thread", thread_by_thread},
-                                 {"warp by warp", warp_by_warp},
-                                 {"at random", at_random},
-                                 {"at random, sorted", sorted}}) {
+  cookbook::println("{:<22}{:7}{:9}{:9}{:9}{:9}{:9}{:>26}", "paths in the block", 1, 2, 4, 8, 16, 32,
+                    "paths per warp if 32");
+  for (const auto& [name, of, kernel] : {Arrangement{"thread by thread", thread_by_thread},
+                                         {"warp by warp", warp_by_warp},
+                                         {"at random", at_random},
+                                         {"at random, sorted", sorted},
+                                         {"at random, exchanged", at_random, exchange_and_go}}) {
     std::string row;
     for (int paths = 1; paths <= most_paths; paths *= 2) {
-      row += fmt::format("{:7.2f} x", cycles_of(of(threads, paths), steps, wrong) / one_path);
+      row += fmt::format("{:7.2f} x", cycles_of(kernel, of(threads, paths), steps, wrong) / one_path);
     }
-    cookbook::println("{:<20}{}{:24.1f}", name, row, different_per_warp(of(threads, most_paths)));
+    cookbook::println("{:<22}{}{:24.1f}", name, row,
+                      different_per_warp((kernel == go ? of : sorted)(threads, most_paths)));
   }
 
   cookbook::Checks checks;
