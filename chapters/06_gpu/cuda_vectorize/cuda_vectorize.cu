@@ -2,8 +2,8 @@
 //
 // A function of two floats is written once. vectorize() makes of it a function of two vectors, and one word chooses
 // where that runs: on the processor's cores, or on the GPU, with all copies there and back. The program does both with
-// functions that have more and more to compute per pair of numbers, and prints how long they take, and how long the
-// GPU's kernel takes alone. All results have the same bits.
+// functions that have more and more to compute per pair of numbers, and prints how long they take, how long the GPU's
+// kernel takes alone, and how long what the GPU's way has to do besides. All results have the same bits.
 //
 // Compile: nvcc -std=c++20 -O3 -arch=native -Icommon -Ichapters/06_gpu chapters/06_gpu/cuda_vectorize/cuda_vectorize.cu common/cookbook/*.cpp -ltbb -lfmt -o cuda_vectorize
 // Run:     cuda_vectorize [--count N]
@@ -18,6 +18,7 @@
 #include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "fastest.hpp"
+#include "stream.hpp"
 #include "vectorize.cuh"
 
 namespace {
@@ -27,12 +28,12 @@ struct Add {
   __host__ __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-/// a / (2 + b) + a / (3 + b) + ..., so many terms.
+/// a / (2 + b) + a / (3 + b) + ..., so many divisions.
 struct Series {
-  int terms;
+  int divisions;
   __host__ __device__ float operator()(float a, float b) const {
     float sum = 0;
-    for (int k = 0; k < terms; ++k) sum += a / (static_cast<float>(k + 2) + b);
+    for (int k = 0; k < divisions; ++k) sum += a / (static_cast<float>(k + 2) + b);
     return sum;
   }
 };
@@ -67,7 +68,7 @@ std::size_t compare(const std::string& name, Function function, const std::vecto
   const double cpu_time = milliseconds([&] { result = on_cpu(a, b); });
   std::size_t wrong = different(result, expected);
   if (!device_found) {
-    cookbook::println("{:<12}{:11.3f} ms", name, cpu_time);
+    cookbook::println("{:<19}{:13.3f} ms", name, cpu_time);
     return wrong;
   }
 
@@ -85,7 +86,42 @@ std::size_t compare(const std::string& name, Function function, const std::vecto
     CUDA_CHECK(cudaGetLastError());
   });
   wrong += different(device_result.to_host(), expected);
-  cookbook::println("{:<12}{:11.3f} ms{:11.3f} ms{:18.3f} ms", name, cpu_time, gpu_time, seconds * 1e3);
+  cookbook::println("{:<19}{:13.3f} ms{:11.3f} ms{:18.3f} ms", name, cpu_time, gpu_time, seconds * 1e3);
+  return wrong;
+}
+
+/// What Target::gpu does besides its kernel, each part alone; last the copies as they could be. Returns how many
+/// numbers come back from the device with other bits.
+std::size_t print_parts(const std::vector<float>& a, const std::vector<float>& b) {
+  const std::size_t count = a.size(), bytes = count * sizeof(float);
+  const double vector_time = milliseconds([&] {
+    const std::vector<float> result(count);
+    cookbook::do_not_optimize(result.data());
+  });
+  const double array_time =
+      milliseconds([&] { gpu::DeviceArray<float> device_a(count), device_b(count), result(count); });
+
+  gpu::DeviceArray<float> device_a(count), device_b(count);
+  const auto copy = [&](const float* from_a, const float* from_b, float* to) {
+    CUDA_CHECK(cudaMemcpy(device_a.data(), from_a, bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_b.data(), from_b, bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(to, device_b.data(), bytes, cudaMemcpyDeviceToHost));
+  };
+  std::vector<float> result(count);
+  const double copy_time = milliseconds([&] { copy(a.data(), b.data(), result.data()); });
+  std::size_t wrong = different(result, b);
+
+  PinnedArray<float> pinned_a(count), pinned_b(count), pinned_result(count);
+  std::copy(a.begin(), a.end(), pinned_a.begin());
+  std::copy(b.begin(), b.end(), pinned_b.begin());
+  const double pinned_time = milliseconds([&] { copy(pinned_a.data(), pinned_b.data(), pinned_result.data()); });
+  wrong += different({pinned_result.begin(), pinned_result.end()}, b);
+
+  cookbook::println("Target::gpu besides its kernel, each part alone");
+  cookbook::println("{:<45}{:7.3f} ms", "make the vector of the results", vector_time);
+  cookbook::println("{:<45}{:7.3f} ms", "allocate and free three arrays on the device", array_time);
+  cookbook::println("{:<45}{:7.3f} ms", "three copies, from and to vectors", copy_time);
+  cookbook::println("{:<45}{:7.3f} ms", "the same, from and to page-locked memory", pinned_time);
   return wrong;
 }
 
@@ -99,11 +135,13 @@ int main(int argc, char** argv) {
   const bool device_found = gpu::device_found();
 
   const std::vector<float> a = gpu::random_numbers(1, count), b = gpu::random_numbers(2, count);
-  cookbook::println("{:<12}{:>14}{}", "", "Target::cpu", device_found ? "   Target::gpu     its kernel alone" : "");
+  cookbook::println("{:<19}{:>16}{}", "per pair of numbers", "Target::cpu",
+                    device_found ? "   Target::gpu     its kernel alone" : "");
   std::size_t wrong = compare("a + b", Add{}, a, b, device_found);
-  for (const int terms : {10, 30, 100, 300}) {
-    wrong += compare(fmt::format("{} terms", terms), Series{terms}, a, b, device_found);
+  for (const int divisions : {10, 30, 100, 300}) {
+    wrong += compare(fmt::format("{} divisions", divisions), Series{divisions}, a, b, device_found);
   }
+  if (device_found) wrong += print_parts(a, b);
 
   cookbook::Checks checks;
   checks.equal("results with other bits than a loop's", wrong, 0U);

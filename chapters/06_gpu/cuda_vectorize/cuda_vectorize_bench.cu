@@ -113,7 +113,7 @@ void compare_on_host(cookbook::Checks& checks, std::size_t count, int rounds) {
       }
     });
   };
-  const auto on_gpu = [&] { apply_on_gpu(Add{}, a, b, result, std::size_t{1} << 26); };
+  const auto on_gpu = [&] { apply_on_gpu(Add{}, a, b, result); };
   const auto check = [&](const std::string& way, const auto& work) {
     result.assign(count, std::numeric_limits<float>::quiet_NaN());
     work();

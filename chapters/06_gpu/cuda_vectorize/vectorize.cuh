@@ -15,22 +15,17 @@ __global__ void apply(Function function, const float* a, const float* b, float* 
   if (i < count) result[i] = function(a[i], b[i]);
 }
 
-/// The same for arrays on the host. They go through the device's memory in pieces of `chunk` elements, so that arrays
-/// which are larger than that memory can be used, too.
+/// The same for arrays on the host, with copies there and back; up to 2^31 - 1 elements.
 template <typename Function>
 void apply_on_gpu(Function function, const std::vector<float>& a, const std::vector<float>& b,
-                  std::vector<float>& result, std::size_t chunk) {
-  chunk = std::min(chunk, a.size());
-  gpu::DeviceArray<float> device_a(chunk), device_b(chunk), device_result(chunk);
-  for (std::size_t done = 0; done < a.size(); done += chunk) {
-    const int count = static_cast<int>(std::min(chunk, a.size() - done));
-    const std::size_t bytes = count * sizeof(float);
-    CUDA_CHECK(cudaMemcpy(device_a.data(), a.data() + done, bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(device_b.data(), b.data() + done, bytes, cudaMemcpyHostToDevice));
-    apply<<<(count + 255) / 256, 256>>>(function, device_a.data(), device_b.data(), device_result.data(), count);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(result.data() + done, device_result.data(), bytes, cudaMemcpyDeviceToHost));
-  }
+                  std::vector<float>& result) {
+  if (a.empty()) return;  // a launch without blocks is an error
+  const gpu::DeviceArray<float> device_a(a), device_b(b);
+  gpu::DeviceArray<float> device_result(a.size());
+  const int count = static_cast<int>(a.size());
+  apply<<<(count + 255) / 256, 256>>>(function, device_a.data(), device_b.data(), device_result.data(), count);
+  CUDA_CHECK(cudaGetLastError());
+  CUDA_CHECK(cudaMemcpy(result.data(), device_result.data(), count * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
 /// The same on the processor, by all cores.
@@ -45,12 +40,12 @@ enum class Target { cpu, gpu };
 /// Returns a function that takes two vectors of the same length and returns a third one. It throws
 /// std::invalid_argument if the lengths differ.
 template <typename Function>
-auto vectorize(Function function, Target target, std::size_t chunk = std::size_t{1} << 26) {
+auto vectorize(Function function, Target target) {
   return [=](const std::vector<float>& a, const std::vector<float>& b) {
     if (a.size() != b.size()) throw std::invalid_argument("the vectors have different lengths");
     std::vector<float> result(a.size());
     if (target == Target::gpu) {
-      apply_on_gpu(function, a, b, result, chunk);
+      apply_on_gpu(function, a, b, result);
     } else {
       apply_on_cpu(function, a, b, result);
     }
