@@ -35,7 +35,7 @@ TEST(cuda_clusters, every_way_is_right_for_every_size) {
           "a cluster of [0-9]+ blocks per row, keeps it all"}) {
       EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ GB +[0-9.]+ ms +[0-9.]+ ms$").size(), 1U) << result.text();
     }
-    EXPECT_EQ(result.out.back(), "ok    ways with another number than the processor's: 0");
+    EXPECT_EQ(result.out.back(), "ok    ways with the processor's numbers: 4");
   }
 }
 

@@ -31,7 +31,7 @@ void expect_right(const std::vector<std::string>& arguments) {
   for (const auto& [row, bytes] : rows) {
     EXPECT_EQ(result.lines_with("^" + row + " +" + bytes + " +[0-9.]+ us +\\d+ GB/s$").size(), 1U) << result.text();
   }
-  EXPECT_TRUE(result.has_line("ok    ways with a wrong dot product: 0")) << result.text();
+  EXPECT_TRUE(result.has_line("ok    ways with the right dot product: 4")) << result.text();
 }
 
 TEST(cuda_dot_product, is_exact_for_every_length) {

@@ -74,6 +74,15 @@ Times times(const test_support::Result& result, const std::string& kind) {
   return read;
 }
 
+/// Beside other tests, too: a copy of 134 MB takes 25 times as long as to read it once more on the device.
+TEST(cuda_memory_kinds, a_copied_array_is_read_again_sooner_than_a_few_numbers_are_copied_and_a_mapped_one_later) {
+  const auto result = run("cuda_memory_kinds");
+  if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
+  const auto pinned = times(result, kinds[1]), mapped = times(result, kinds[2]);
+  EXPECT_LT(2 * pinned.again, pinned.few) << result.text();
+  EXPECT_LT(2 * mapped.few, mapped.again) << result.text();
+}
+
 TEST(cuda_memory_kinds_timing, copies_and_moved_pages_stay_on_the_device_and_mapped_memory_does_not) {
   const auto result = run("cuda_memory_kinds");
   if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];

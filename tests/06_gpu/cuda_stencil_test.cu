@@ -81,7 +81,7 @@ TEST(cuda_stencil, every_way_is_right_at_every_side) {
     for (const std::string& way : ways) {
       EXPECT_EQ(result.lines_with("^" + way + " +[0-9.]+ us +[0-9.]+ x$").size(), 1U) << way << '\n' << result.text();
     }
-    EXPECT_EQ(result.out.back(), "ok    ways with another bit than the processor's: 0");
+    EXPECT_EQ(result.out.back(), "ok    rows with the processor's bits: 11");
   }
 }
 

@@ -33,6 +33,9 @@ TEST(cuda_tensor_cores, products_are_right_at_every_size_and_only_rounded_factor
     if (result.exit_code == skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
     ASSERT_EQ(result.out.size(), std::size(ways) + 2) << result.text();
+    const auto of_the_first = result.captures(" TFLOP/s +([0-9.]+) x ");
+    ASSERT_EQ(of_the_first.size(), std::size(ways)) << result.text();
+    EXPECT_EQ(of_the_first[0], "1.0") << result.text();
     for (const std::string& way : {ways[0], ways[1], ways[2]}) {
       const auto found = result.captures("^" + way + " +[0-9.]+ TFLOP/s +[0-9.]+ x   error ([0-9.]+) %$");
       ASSERT_EQ(found.size(), 1U) << way << '\n' << result.text();

@@ -88,11 +88,11 @@ int main(int argc, char** argv) {
 
   cookbook::println("blocks of           pixels per   steps of the                 time per");
   cookbook::println("32 x 8 threads        thread     slowest warp        time   step of it");
-  int different = 0;
+  int same = 0;
   const dim3 threads(32, 8);
   for (const dim3 blocks : {dim3(1, 1), dim3(8, 8), dim3(32, 16), dim3(48, 128)}) {
     const Drawn drawn = draw_on_device(blocks, threads, steps);
-    different += drawn.picture != picture;
+    same += drawn.picture == picture;
     const int slowest = steps_of_slowest_warp(picture, blocks, threads, steps);
     cookbook::println("{:>14}   {:11}   {:14}   {:7.3f} ms   {:7.0f} ns", fmt::format("{} x {}", blocks.x, blocks.y),
                       width * height / (blocks.x * blocks.y * threads.x * threads.y), slowest, drawn.seconds * 1e3,
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   }
 
   cookbook::Checks checks;
-  checks.equal("grids with another picture than the processor's", different, 0);
+  checks.equal("grids with the processor's picture", same, 4);
   if (!png.empty()) {
     Picture shades(picture.size());
     std::transform(picture.begin(), picture.end(), shades.begin(), [&](unsigned char value) {

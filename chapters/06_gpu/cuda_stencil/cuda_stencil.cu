@@ -98,17 +98,17 @@ int main(int argc, char** argv) {
                         }};
 
   const double of_copy = run(copying, start, grid, side);
-  int wrong = grid.to_host() != before;
+  int right = grid.to_host() == before;
   cookbook::println("{:<40}{:>10}{:>22}", "steps", "per step", "as fast as the copy");
   cookbook::println("{:<40}{:7.1f} us", copying.name, of_copy * 1e6);
   for (const Way& way : {directly, by_fours, in_tiles<1>(), in_tiles<2>(), in_tiles<4>(), in_tiles<8>(), in_tiles<16>(),
                          in_registers<4>(), in_registers<8>(), in_registers<16>()}) {
     const double seconds = run(way, start, grid, side);
-    wrong += grid.to_host() != after;
+    right += grid.to_host() == after;
     cookbook::println("{:<40}{:7.1f} us{:20.2f} x", way.name, seconds * 1e6, of_copy / seconds);
   }
 
   cookbook::Checks checks;
-  checks.equal("ways with another bit than the processor's", wrong, 0);
+  checks.equal("rows with the processor's bits", right, 11);
   return checks.exit_code();
 }
