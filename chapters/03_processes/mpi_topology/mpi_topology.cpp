@@ -3,7 +3,8 @@
 // Twelve ranks are arranged in a grid of 3 rows and 4 columns, and each asks MPI which ranks are above it, below it, to
 // its left and to its right. In a mesh the grid has edges, and a rank there has fewer neighbours. In a torus the last
 // row is above the first one, and the last column to the left of the first one. All ranks send their numbers to the
-// right, by the same line of code; a message to a neighbour that does not exist needs no special case.
+// right, by the same line of code; a message to a neighbour that does not exist needs no special case. Last, the ranks
+// of each row add up their numbers.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_topology/mpi_topology.cpp common/cookbook/*.cpp -lfmt -o mpi_topology
 // Run:     mpirun -n 12 mpi_topology [--rows N] [--all]
@@ -39,7 +40,7 @@ struct Neighbours {
   }
 
   std::string text() const {
-    return fmt::format("up {} down {} left {} right {}", name(up), name(down), name(left), name(right));
+    return fmt::format("up {}  down {}  left {}  right {}", name(up), name(down), name(left), name(right));
   }
 };
 
@@ -50,14 +51,15 @@ int shift(MPI_Comm grid, int number, int to, int from) {
   return received;
 }
 
-/// Each rank sends its number to all four sides. Returns from how many sides the number of the neighbour there came.
-int exchange(MPI_Comm grid, int rank, const Neighbours& beside) {
-  const int named[] = {beside.up, beside.down, beside.left, beside.right};
-  const int came[] = {shift(grid, rank, beside.down, beside.up), shift(grid, rank, beside.up, beside.down),
-                      shift(grid, rank, beside.right, beside.left), shift(grid, rank, beside.left, beside.right)};
-  int good = 0;
-  for (int side = 0; side < 4; ++side) good += came[side] == named[side] && named[side] != MPI_PROC_NULL;
-  return good;
+/// The sum of the numbers in this rank's row.
+int sum_of_row(MPI_Comm grid, int number) {
+  MPI_Comm row;
+  int sum = 0;
+  const int remains[] = {0, 1};  // the ranks of a communicator differ in the column alone
+  MPI_CHECK(MPI_Cart_sub(grid, remains, &row));
+  MPI_CHECK(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, row));
+  MPI_CHECK(MPI_Comm_free(&row));
+  return sum;
 }
 
 /// Prints three tables side by side: the number of the rank at each place, and which numbers came there.
@@ -95,34 +97,38 @@ int main(int argc, char** argv) {
   if (columns == 0) return world.usage_error(fmt::format("--rows {}: there are only {} ranks", rows, world.size()));
 
   MPI_Comm mesh = make_grid(rows, columns, false), torus = make_grid(rows, columns, true);
-  std::string text = fmt::format("rank {} has no place", rank);
-  std::string came_in_mesh, came_in_torus;
-  int good_in_mesh = 0, good_in_torus = 0;
+  std::string text = fmt::format("rank {} has no place", rank), came_in_mesh, came_in_torus, sum;
   if (mesh != MPI_COMM_NULL) {
     int place[2];
     MPI_CHECK(MPI_Cart_coords(mesh, rank, 2, place));  // row and column
     const Neighbours in_mesh(mesh), in_torus(torus);
-    text = fmt::format("rank {} at ({}, {}): mesh {}; torus {}", rank, place[0], place[1], in_mesh.text(),
-                       in_torus.text());
+    text = fmt::format("rank {0} at ({1}, {2})  mesh   {3}\nrank {0} at ({1}, {2})  torus  {4}", rank, place[0],
+                       place[1], in_mesh.text(), in_torus.text());
     came_in_mesh = name(shift(mesh, rank, in_mesh.right, in_mesh.left));
     came_in_torus = name(shift(torus, rank, in_torus.right, in_torus.left));
-    good_in_mesh = exchange(mesh, rank, in_mesh);
-    good_in_torus = exchange(torus, rank, in_torus);
+    sum = std::to_string(sum_of_row(mesh, rank));
   }
-  const std::vector<std::string> all_in_mesh = world.gather(came_in_mesh), all_in_torus = world.gather(came_in_torus);
+  const std::vector<std::string> all_in_mesh = world.gather(came_in_mesh), all_in_torus = world.gather(came_in_torus),
+                                 all_sums = world.gather(sum);
   if (rank == 0) print_tables(mesh, rows, columns, all_in_mesh, all_in_torus);
   world.print_in_order(all || rank == world.size() - 1 ? text : "");
 
   for (MPI_Comm* grid : {&mesh, &torus}) {
     if (*grid != MPI_COMM_NULL) MPI_CHECK(MPI_Comm_free(grid));
   }
-  const long all_good_in_mesh = mpi::sum_over_ranks(good_in_mesh);
-  const long all_good_in_torus = mpi::sum_over_ranks(good_in_torus);
   cookbook::Checks checks;
   if (rank == 0) {
-    const long sides = 4L * rows * columns, edges = 2L * (rows + columns);  // at an edge of the mesh there is nobody
-    checks.equal("numbers that came from the neighbours on all sides, mesh and torus",
-                 std::vector{all_good_in_mesh, all_good_in_torus}, {sides - edges, sides});
+    int right = 0;
+    std::vector<int> sums, expected_sums(rows, 0);
+    for (int one = 0; one < rows * columns; ++one) {
+      const bool first = one % columns == 0;  // of its row
+      right += all_in_mesh[one] == name(first ? MPI_PROC_NULL : one - 1);
+      right += all_in_torus[one] == name(first ? one + columns - 1 : one - 1);
+      if (first) sums.push_back(std::stoi(all_sums[one]));
+      expected_sums[one / columns] += one;
+    }
+    checks.equal("numbers in mesh and torus that arithmetic gives as well", right, 2 * rows * columns);
+    checks.equal("sums of the ranks' numbers in each row", sums, expected_sums);
   }
   return world.exit_code(checks);
 }
