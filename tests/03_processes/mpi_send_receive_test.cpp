@@ -15,12 +15,11 @@ using test_support::run_ranks;
 TEST(mpi_send_receive, each_message_arrives_where_it_was_sent_and_nowhere_else) {
   const auto result = run_ranks(3, "mpi_send_receive", {"--number", "-77", "--text", "good morning"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_THAT(result.lines_with("^rank \\d (sent|received)"),
-              testing::ElementsAre("rank 0 sent -77 to rank 1", "rank 1 received -77 from rank 0"));
-  for (const std::string line : {"messages that arrived as they were before the call: 12",
-                                 "calls of MPI_Ssend that returned before rank 1 received: 0",
-                                 "a text whose length rank 1 did not know: good morning",
-                                 "rank 1 asked for the message with tag 4 first, and got: 4, then 3"}) {
+  for (const std::string line :
+       {"the number that rank 1 received: -77", "messages that arrived as they were before the call: 12",
+        "calls of MPI_Ssend that returned before rank 1 received: 0",
+        "a text whose length rank 1 did not know: good morning",
+        "rank 1 asked for the message with tag 4 first, and got: 4, then 3"}) {
     EXPECT_TRUE(result.has_line("ok    " + line)) << line << '\n' << result.text();
   }
   EXPECT_TRUE(result.err.empty()) << result.text();

@@ -26,19 +26,16 @@ constexpr std::chrono::milliseconds delay(20);
 constexpr int lengths[] = {1, 256, 4096, 1 << 20};
 using SendCall = decltype(MPI_Send);  // that of MPI_Bsend and MPI_Ssend, too
 
-/// Rank 0 sends a number. Both ranks run this function, and the rank decides which part is whose. Returns what this
-/// rank has done.
-std::string one_number(int rank, int number) {
+/// Rank 0 sends a number. Both ranks run this function, and the rank decides which part is whose. Returns the number
+/// that rank 1 has received, and 0 on the other ranks.
+int one_number(int rank, int number) {
+  int received = 0;
   if (rank == 0) {
     MPI_CHECK(MPI_Send(&number, 1, MPI_INT, 1, tag, MPI_COMM_WORLD));
-    return fmt::format("rank 0 sent {} to rank 1", number);
-  }
-  if (rank == 1) {
-    int received = 0;
+  } else if (rank == 1) {
     MPI_CHECK(MPI_Recv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    return fmt::format("rank 1 received {} from rank 0", received);
   }
-  return "";
+  return received;
 }
 
 /// Rank 0 sends by `call`, which is MPI_Send, MPI_Bsend or MPI_Ssend, and rank 1 receives late. Returns how many ms
@@ -48,7 +45,7 @@ double ms_in_call(SendCall* call, int bytes, int rank, long& unchanged) {
   MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));  // rank 1 has received the message before this one
   double ms = 0;
   if (rank == 0) {
-    const cookbook::Stopwatch watch;
+    const cookbook::Stopwatch watch;  // from before the sleep of rank 1, which begins with the next message
     MPI_CHECK(MPI_Send(nullptr, 0, MPI_CHAR, 1, start_tag, MPI_COMM_WORLD));
     MPI_CHECK(call(data.data(), bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD));
     ms = watch.seconds() * 1e3;
@@ -105,20 +102,20 @@ int main(int argc, char** argv) {
 
   const mpi::Environment world(2);
   const int rank = world.rank();
-  world.print_in_order(one_number(rank, number));
+  const std::vector<std::string> numbers = world.gather(fmt::to_string(one_number(rank, number)));
 
   std::vector<char> lent(2 << 20);  // room for the copies that MPI_Bsend makes, more than all lengths together
   int lent_bytes = static_cast<int>(lent.size());
   MPI_CHECK(MPI_Buffer_attach(lent.data(), lent_bytes));
   long unchanged = 0, too_early = 0;
   std::string header = fmt::format("rank 1 is {} ms late:", delay.count());
-  for (const int bytes : lengths) header += fmt::format("{:>{}} B", bytes, bytes == lengths[0] ? 4 : 11);
+  for (const int bytes : lengths) header += fmt::format("{:>10} B", bytes);
   if (rank == 0) cookbook::println("{}", header);
   const auto print_row = [&](const char* name, SendCall* call) {
-    std::string row = fmt::format("in {:<12}", name);
+    std::string row = fmt::format("in {:<18}", name);
     for (const int bytes : lengths) {
       const double ms = ms_in_call(call, bytes, rank, unchanged);
-      row += fmt::format("{:10.1f} ms", ms);
+      row += fmt::format("{:9.1f} ms", ms);
       if (call == MPI_Ssend && rank == 0) too_early += ms < static_cast<double>(delay.count());
     }
     if (rank == 0) cookbook::println("{}", row);
@@ -134,6 +131,7 @@ int main(int argc, char** argv) {
   unchanged = mpi::sum_over_ranks(unchanged);
   cookbook::Checks checks;
   if (rank == 0) {
+    checks.equal("the number that rank 1 received", numbers[1], fmt::to_string(number));
     checks.equal("messages that arrived as they were before the call", unchanged, 12);
     checks.equal("calls of MPI_Ssend that returned before rank 1 received", too_early, 0);
     checks.equal("a text whose length rank 1 did not know", texts[1], text);
