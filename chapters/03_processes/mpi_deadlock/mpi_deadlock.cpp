@@ -31,8 +31,8 @@ void sendrecv(int partner, const std::string& mine, std::string& theirs) {
 void begin_both_then_wait(int partner, const std::string& mine, std::string& theirs) {
   const int size = static_cast<int>(mine.size());
   MPI_Request calls[2];
-  MPI_CHECK(MPI_Isend(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
-  MPI_CHECK(MPI_Irecv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
+  MPI_CHECK(MPI_Irecv(theirs.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[0]));
+  MPI_CHECK(MPI_Isend(mine.data(), size, MPI_CHAR, partner, tag, MPI_COMM_WORLD, &calls[1]));
   MPI_CHECK(MPI_Waitall(2, calls, MPI_STATUSES_IGNORE));
 }
 
@@ -126,42 +126,43 @@ int main(int argc, char** argv) {
   const mpi::Environment world(6);
   const int rank = world.rank();
   long as_promised = 0, promises = 0, arrived_here = 0, exchanges = 0;
-  const auto print_row = [&](const auto& calls, auto with_small, auto with_large) {
+  const auto both = [](auto rank_1, auto rank_5) { return fmt::format("{:<20}{}", rank_1, rank_5); };
+  const auto print_row = [&](const std::string& calls, std::string_view with_small, std::string_view with_large) {
     if (rank == 0) cookbook::println("{:<40}{:<12}{}", calls, with_small, with_large);
   };
-  const auto both = [](auto rank_1, auto rank_5) { return fmt::format("{:<20}{}", rank_1, rank_5); };
-  const std::string small_size = fmt::format("{} B", small), large_size = fmt::format("{} B", large);
-  print_row(both("rank 1 calls first", "rank 5 calls first"), small_size, large_size);
-  for (const Order& order : orders) {
+  // Exchanges small and large texts, and prints what has become of them, which `outcome` says.
+  const auto try_both_sizes = [&](const std::string& calls, const auto& outcome) {
     std::vector<std::string_view> outcomes;
     for (const int size : {small, large}) {
       Side side = side_of(rank, size);
-      const bool through = exchange(rank == 1 ? order.rank_1 : order.rank_5, side, limit_ms, world);
-      outcomes.push_back(through ? "completes" : "hangs");
-      as_promised += outcomes.back() == order.promised;
-      promises += !order.promised.empty();
+      outcomes.push_back(outcome(side));
       arrived_here += arrived(side);
       ++exchanges;
     }
-    print_row(both(name(order.rank_1), name(order.rank_5)), outcomes[0], outcomes[1]);
-  }
-
-  const auto print_way_out = [&](std::string_view way, const auto& exchange_texts) {
-    std::vector<std::string_view> outcomes;
-    for (const int size : {small, large}) {
-      Side side = side_of(rank, size);
-      exchange_texts(side);
-      outcomes.push_back(mpi::all_ranks(arrived(side)) ? "arrives" : "is lost");
-      arrived_here += arrived(side);
-      ++exchanges;
-    }
-    print_row(way, outcomes[0], outcomes[1]);
+    print_row(calls, outcomes[0], outcomes[1]);
   };
-  print_way_out("MPI_Sendrecv", [](Side& side) { sendrecv(side.partner, side.mine, side.theirs); });
-  print_way_out("MPI_Isend, MPI_Irecv, MPI_Waitall",
-                [](Side& side) { begin_both_then_wait(side.partner, side.mine, side.theirs); });
-  print_way_out("smaller rank sends first",
-                [&](Side& side) { smaller_rank_sends_first(rank, side.partner, side.mine, side.theirs); });
+
+  print_row(both("rank 1 calls first", "rank 5 calls first"), fmt::format("{} B", small), fmt::format("{} B", large));
+  for (const Order& order : orders) {
+    try_both_sizes(both(name(order.rank_1), name(order.rank_5)), [&](Side& side) -> std::string_view {
+      const bool through = exchange(rank == 1 ? order.rank_1 : order.rank_5, side, limit_ms, world);
+      const std::string_view outcome = through ? "completes" : "hangs";
+      as_promised += outcome == order.promised;
+      promises += !order.promised.empty();
+      return outcome;
+    });
+  }
+  const auto try_way_out = [&](const std::string& way, const auto& exchange_texts) {
+    try_both_sizes(way, [&](Side& side) -> std::string_view {
+      exchange_texts(side);
+      return mpi::all_ranks(arrived(side)) ? "arrives" : "is lost";
+    });
+  };
+  try_way_out("MPI_Sendrecv", [](Side& side) { sendrecv(side.partner, side.mine, side.theirs); });
+  try_way_out("MPI_Irecv, MPI_Isend, MPI_Waitall",
+              [](Side& side) { begin_both_then_wait(side.partner, side.mine, side.theirs); });
+  try_way_out("smaller rank sends first",
+              [&](Side& side) { smaller_rank_sends_first(rank, side.partner, side.mine, side.theirs); });
 
   const long arrived_anywhere = mpi::sum_over_ranks(arrived_here);
   cookbook::Checks checks;
