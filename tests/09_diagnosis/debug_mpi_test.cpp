@@ -48,16 +48,17 @@ TEST(debug_mpi, the_program_prints_where_each_rank_is_and_where_they_differ) {
                                    "rank 3 skips a collective call", "  no rank has moved for 300 ms",
                                    "  rank 0  MPI_Allreduce", "  rank 1  MPI_Allreduce", "  rank 2  MPI_Allreduce",
                                    "  rank 3  MPI_Barrier",
-                                   "  collective call 2 differs: MPI_Allreduce (0, 1, 2) MPI_Barrier (3)",
+                                   "  collective call 2 differs: MPI_Allreduce by 0, 1, 2; MPI_Barrier by 3",
                                    "ok    reports that name the fault: 2"));
 }
 
 TEST(debug_mpi, ranks_that_name_different_roots_end_with_a_wrong_number_and_are_told_so_at_the_end) {
   const auto result = run("debug_mpi", {"--fault", "root"});
   EXPECT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_THAT(result.out,  // on a busy machine, reports of the ranks that start may come before
-              testing::IsSupersetOf({"rank 0 has 42", "rank 1 has 42", "rank 2 has 42", "rank 3 has 0",
-                                     "collective call 1 differs: MPI_Bcast, root 0 (0, 1, 2) MPI_Bcast, root 3 (3)"}))
+  EXPECT_THAT(
+      result.out,  // on a busy machine, reports of the ranks that start may come before
+      testing::IsSupersetOf({"rank 0 has 42", "rank 1 has 42", "rank 2 has 42", "rank 3 has 0",
+                             "collective call 1 differs: MPI_Bcast, root 0 by 0, 1, 2; MPI_Bcast, root 3 by 3"}))
       << result.text();
 }
 
@@ -69,7 +70,7 @@ report() {
   printf '%s\n' 'no rank has moved for 300 ms' 0 1 "$1" 3 "$2"
 }
 report 'too early' 'too early'
-report 'MPI_Recv from 1, tag 8' 'collective call 2 differs'
+report 'rank 2  MPI_Recv from 1, tag 8' 'collective call 2 differs: MPI_Allreduce by 0, 1, 2; MPI_Barrier by 3'
 trap 'kill $!; exit' TERM
 sleep 4 & wait $!
 report 'too late' 'too late'
@@ -90,8 +91,9 @@ TEST(debug_mpi, a_rank_that_works_is_in_no_call) {
 
 TEST(debug_mpi, a_hanging_program_is_reported_once_and_goes_on_hanging) {
   Process process("debug_mpi", {"--fault", "skip"});
-  expect_report(process, {"rank 0  MPI_Allreduce", "rank 1  MPI_Allreduce", "rank 2  MPI_Allreduce",
-                          "rank 3  MPI_Barrier", "collective call 2 differs: MPI_Allreduce (0, 1, 2) MPI_Barrier (3)"});
+  expect_report(process,
+                {"rank 0  MPI_Allreduce", "rank 1  MPI_Allreduce", "rank 2  MPI_Allreduce", "rank 3  MPI_Barrier",
+                 "collective call 2 differs: MPI_Allreduce by 0, 1, 2; MPI_Barrier by 3"});
   const std::size_t lines = process.lines().size();
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));  // enough for three more reports
   const auto result = process.stop(SIGTERM);
@@ -102,8 +104,15 @@ TEST(debug_mpi_own_decision, the_report_names_the_rank_that_has_left_the_loop) {
   Process process("debug_mpi_own_decision");
   expect_report(
       process, {"rank 0  MPI_Allreduce", "rank 1  MPI_Allreduce", "rank 2  MPI_Gather, root 0", "rank 3  MPI_Allreduce",
-                "collective call 5 differs: MPI_Allreduce (0, 1, 3) MPI_Gather, root 0 (2)"});
+                "collective call 5 differs: MPI_Allreduce by 0, 1, 3; MPI_Gather, root 0 by 2"});
   process.stop(SIGTERM);
+}
+
+TEST(debug_mpi, the_environment_says_how_long_nobody_must_have_moved) {
+  Process process("debug_mpi_own_decision", {}, {.environment = {{"CALL_WATCH_MS", "900"}}});
+  EXPECT_FALSE(process.read_until("no rank has moved for 900 ms").empty());
+  const auto result = process.stop(SIGTERM);
+  EXPECT_EQ(result.lines_with("for 300 ms").size(), 0U) << result.text();
 }
 
 TEST(debug_mpi, ranks_that_share_no_memory_are_told_so) {
@@ -142,17 +151,17 @@ TEST(debug_mpi_mismatch, ranks_that_made_the_same_calls_do_not_differ) {
 
 TEST(debug_mpi_mismatch, the_first_call_that_differs_is_named_although_later_ones_are_the_same) {
   EXPECT_EQ(Ranks({{barrier, sum, barrier}, {barrier, barrier, barrier}, {barrier, sum}}).first_mismatch(),
-            "collective call 2 differs: MPI_Allreduce (0, 2) MPI_Barrier (1)");
+            "collective call 2 differs: MPI_Allreduce by 0, 2; MPI_Barrier by 1");
 }
 
 TEST(debug_mpi_mismatch, ranks_that_have_come_far_enough_are_compared_though_another_one_has_not) {
   EXPECT_EQ(Ranks({{barrier, sum}, {}, {barrier, barrier}}).first_mismatch(),
-            "collective call 2 differs: MPI_Allreduce (0) MPI_Barrier (2)");
+            "collective call 2 differs: MPI_Allreduce by 0; MPI_Barrier by 2");
 }
 
 TEST(debug_mpi_mismatch, another_root_is_another_call) {
   EXPECT_EQ(Ranks({{call(Kind::broadcast, 0)}, {call(Kind::broadcast, 1)}}).first_mismatch(),
-            "collective call 1 differs: MPI_Bcast, root 0 (0) MPI_Bcast, root 1 (1)");
+            "collective call 1 differs: MPI_Bcast, root 0 by 0; MPI_Bcast, root 1 by 1");
 }
 
 TEST(debug_mpi_mismatch, of_a_long_run_the_last_thousand_calls_are_compared) {
@@ -161,7 +170,7 @@ TEST(debug_mpi_mismatch, of_a_long_run_the_last_thousand_calls_are_compared) {
   other[1499] = barrier;  // overwritten since by call 2500
   EXPECT_EQ(Ranks({one, other}).first_mismatch(), "");
   other[1500] = barrier;
-  EXPECT_EQ(Ranks({one, other}).first_mismatch(), "collective call 1501 differs: MPI_Allreduce (0) MPI_Barrier (1)");
+  EXPECT_EQ(Ranks({one, other}).first_mismatch(), "collective call 1501 differs: MPI_Allreduce by 0; MPI_Barrier by 1");
 }
 
 TEST(debug_mpi_mismatch, a_receive_of_any_message_has_no_numbers) {
@@ -278,7 +287,7 @@ TEST(debug_mpi, as_a_library_it_watches_a_program_that_knows_nothing_of_it) {
                                       "LD_PRELOAD=" + path + "/libcall_watch.so", path + "/waits"});
   expect_report(process, {"rank 0  MPI_Recv from 1, tag 5", "rank 1  MPI_Gather, root 1",
                           "rank 2  MPI_Send to 0, tag 6", "rank 3  MPI_Reduce, root 3",
-                          "collective call 1 differs: MPI_Gather, root 1 (1) MPI_Reduce, root 3 (3)"});
+                          "collective call 1 differs: MPI_Gather, root 1 by 1; MPI_Reduce, root 3 by 3"});
   process.stop(SIGTERM);
 }
 

@@ -92,9 +92,9 @@ inline std::string first_mismatch(const std::vector<Slot*>& slots) {
       ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
     }
     if (ranks_in.size() <= 1) continue;
-    std::string text = fmt::format("collective call {} differs:", k + 1);
-    for (const auto& [call, ranks] : ranks_in) text += fmt::format(" {} ({})", call, ranks);
-    return text;
+    std::string text;
+    for (const auto& [call, ranks] : ranks_in) text += fmt::format("{} {} by {}", text.empty() ? "" : ";", call, ranks);
+    return fmt::format("collective call {} differs:", k + 1) + text;
   }
   return "";
 }
