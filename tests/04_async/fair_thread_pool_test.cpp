@@ -100,6 +100,22 @@ TEST(fair_thread_pool_class, on_two_processors_few_wake_ups_do_for_many_tasks) {
   });
 }
 
+// What the page promises: fewer wake-ups take less time.
+TEST(fair_thread_pool_timing, few_wake_ups_take_less_time_than_one_per_task) {
+  if (std::thread::hardware_concurrency() < 8) GTEST_SKIP() << "with few processors the workers hardly sleep";
+  std::string seen;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto result = run("fair_thread_pool");
+    ASSERT_EQ(result.exit_code, 0) << result.text();
+    const auto each = result.captures("^tasks of +0 us +[0-9.]+ % +(\\d+) ns +[0-9.]+ % +\\d+ ns$");
+    const auto few = result.captures("^tasks of +0 us +[0-9.]+ % +\\d+ ns +[0-9.]+ % +(\\d+) ns$");
+    ASSERT_TRUE(each.size() == 1 && few.size() == 1) << result.text();
+    if (std::stod(few[0]) < 0.8 * std::stod(each[0])) return;
+    seen = result.text();
+  }
+  FAIL() << "never less than 0.8 of the time\n" << seen;
+}
+
 // Not where other programs keep the processors busy: there, workers that are awake wait for one, and few are woken.
 TEST(fair_thread_pool_timing, the_simple_form_wakes_a_worker_again_and_again) {
   with_watchdog([] {

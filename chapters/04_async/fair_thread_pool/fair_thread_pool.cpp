@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   cookbook::println("{:>7} tasks       one woken per task             few woken", tasks);
-  cookbook::println("for {:>2} workers     wake-ups  per task     wake-ups  per task", workers);
+  cookbook::println("for {:>2} workers     woke one      time     woke one      time", workers);
   long run_all = 0;
   for (const int us : {0, 1, 10}) {
     const Result each = run(Wake::one_per_task, workers, tasks, us), few = run(Wake::few, workers, tasks, us);

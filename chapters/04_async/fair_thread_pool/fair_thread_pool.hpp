@@ -92,7 +92,7 @@ class FairThreadPool {
         if (wake_ == Wake::few && !enough_are_awake() && any_task()) wake_one_if_needed();  // tasks are left
         task();
       } else if (!sleep()) {
-        return;  // otherwise there may be a task
+        return;  // the pool is closed and empty
       }
     }
   }
