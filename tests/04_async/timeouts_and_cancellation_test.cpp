@@ -232,21 +232,20 @@ TEST(timeouts_and_cancellation, operations_run_at_the_same_time_and_leave_nothin
       // What is abandoned keeps a connection and a buffer.
       EXPECT_TRUE(result.has_line("ok    things held when the caller went on: [2, 0, 0, 0, 0, 0]")) << text;
       EXPECT_EQ(
-          result.lines_with("^  abandoned: .*the caller goes on, .*gave back buffer A, gave back connection A$").size(),
+          result.lines_with("^abandoned: .*the caller goes on, .*gave back buffer A, gave back connection A$").size(),
           1U)
           << text;
       EXPECT_EQ(
-          result.lines_with("^  cancelled: .*gave back buffer A, gave back connection A, the caller goes on$").size(),
-          1U)
+          result.lines_with("^cancelled: .*gave back buffer A, gave back connection A, the caller goes on$").size(), 1U)
           << text;
       EXPECT_TRUE(result.has_line("ok    things held at the end: 0")) << text;
       EXPECT_TRUE(result.has_line("ok    D was cancelled by hand: yes")) << text;
       // A is the longest and the first, and yet C ends first.
       in_order = result.has_line(
-                     "  abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
+                     "abandoned: C is done, B is done, the caller goes on, A is done, gave back buffer A, gave "
                      "back connection A") &&
                  result.has_line(
-                     "  cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
+                     "cancelled: C is done, B is done, gave back buffer A, gave back connection A, the caller "
                      "goes on");
     }
     EXPECT_TRUE(in_order) << text;

@@ -27,6 +27,24 @@ using namespace asio::experimental::awaitable_operators;
 using Work = asio::awaitable<std::string>;
 using Answer = std::optional<std::string>;
 
+/// Naive: gives up waiting, and the work goes on.
+asio::awaitable<Answer> abandon_after(Duration limit, Work work) {
+  const auto answer = std::make_shared<Answer>();
+  const auto executor = co_await asio::this_coro::executor;
+  asio::co_spawn(executor, std::move(work), [answer](const std::exception_ptr& error, std::string result) {
+    if (!error) *answer = std::move(result);
+  });
+  co_await pause(limit);
+  co_return *answer;
+}
+
+/// Naive: of two coroutines, `||` takes the first that succeeds. So an error of the work is not heard.
+asio::awaitable<Answer> first_success(Duration limit, Work work) {
+  auto first = co_await (std::move(work) || pause(limit));
+  if (first.index() == 1) co_return std::nullopt;
+  co_return std::get<0>(std::move(first));
+}
+
 std::vector<std::string> journal;  // what happened, in order
 int held = 0;                      // how many things are held now
 
@@ -66,24 +84,6 @@ Work compute(std::string name, Duration duration) {
 Work fetch_all(Duration a, Duration b, Duration c) {
   const auto [first, second, third] = co_await (fetch("A", a) && fetch("B", b) && fetch("C", c));
   co_return first + second + third;
-}
-
-/// Naive: gives up waiting, and the work goes on.
-asio::awaitable<Answer> abandon_after(Duration limit, Work work) {
-  const auto answer = std::make_shared<Answer>();
-  const auto executor = co_await asio::this_coro::executor;
-  asio::co_spawn(executor, std::move(work), [answer](const std::exception_ptr& error, std::string result) {
-    if (!error) *answer = std::move(result);
-  });
-  co_await pause(limit);
-  co_return *answer;
-}
-
-/// Naive: of two coroutines, `||` takes the first that succeeds. So an error of the work is not heard.
-asio::awaitable<Answer> first_success(Duration limit, Work work) {
-  auto first = co_await (std::move(work) || pause(limit));
-  if (first.index() == 1) co_return std::nullopt;
-  co_return std::get<0>(std::move(first));
 }
 
 void rethrow(std::exception_ptr error) {
@@ -159,14 +159,15 @@ int main(int argc, char** argv) {
   const std::string abandoned = course_of_events();
   lines.push_back(report("A is too slow, cancelled", within(limit, fetch_all(too_slow, 2 * unit, unit))));
   const std::string cancelled = course_of_events();
-  cookbook::println("  abandoned: {}", abandoned);
-  cookbook::println("  cancelled: {}", cancelled);
   lines.push_back(report("A is refused, by ||", first_success(limit, fetch("A", 2 * unit, true))));
   lines.push_back(report("A is refused, within", within(limit, fetch("A", 2 * unit, true))));
   lines.push_back(report("A computes, within", within(limit, compute("A", too_slow))));
   // With a limit that a busy machine keeps, too.
   lines.push_back(report(fmt::format("all in time, limit {} ms", 1'000 * unit_ms),
                          within(1'000 * unit, fetch_all(3 * unit, 2 * unit, unit))));
+
+  cookbook::println("abandoned: {}", abandoned);
+  cookbook::println("cancelled: {}", cancelled);
 
   std::vector<std::string> got;
   std::vector<int> still_held;
