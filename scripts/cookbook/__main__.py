@@ -6,7 +6,7 @@ import signal
 import sys
 
 sys.path[0] = str(pathlib.Path(__file__).resolve().parent.parent)
-sys.dont_write_bytecode = sys.flags.isolated  # a test leaves nothing in the tree
+sys.dont_write_bytecode = sys.flags.isolated and not sys.pycache_prefix  # a test leaves nothing in the tree
 MODULES = {"new_recipe": "new", "update_index": "index", "check": "generic"}  # the others are called like their command
 
 
