@@ -43,7 +43,7 @@ TEST(opencl_benchmark, all_sums_are_the_same_whatever_the_repetitions) {
     const auto result = run("opencl_benchmark", {"--count", count, "--repeats", repeats});
     if (result.exit_code == opencl::skipped) GTEST_SKIP() << result.err[0];
     EXPECT_EQ(result.exit_code, 0) << result.text();
-    EXPECT_EQ(result.lines_with("^ok    sums of .*: yes$").size(), 2U) << result.text();
+    EXPECT_EQ(result.lines_with("^ok    (sums of .*: yes|runs of the device with .*: 4)$").size(), 2U) << result.text();
   }
 }
 
@@ -184,7 +184,7 @@ TEST(opencl_benchmark, is_clean_under_oclgrind) {
                                      "--count", "1000", "--repeats", "3"});
   EXPECT_EQ(result.lines_with("^one thread ").size(), 1U) << result.text();
   EXPECT_EQ(result.lines_with("^on Oclgrind").size(), 1U) << result.text();
-  EXPECT_EQ(result.lines_with("^ok    sums of .*: yes$").size(), 2U) << result.text();
+  EXPECT_EQ(result.lines_with("^ok    (sums of .*: yes|runs of the device with .*: 4)$").size(), 2U) << result.text();
   EXPECT_TRUE(result.err.empty()) << result.text();
 }
 
