@@ -40,7 +40,7 @@ class NestedBox {
 
 /// Naive: add() does not lock, it only calls two methods that do. Between the two calls the mutex is free.
 template <typename Mutex>
-class TwoStepBox {
+class StepwiseBox {
  public:
   int items() const {
     std::scoped_lock lock(mutex_);
@@ -77,6 +77,12 @@ class PlainBox {
   void add(int number) {
     std::scoped_lock lock(mutex_);
     set_while_locked(items_ + number);
+  }
+
+  template <typename Change>
+  void update(Change change) {
+    std::scoped_lock lock(mutex_);
+    set_while_locked(change(items_));
   }
 
  private:

@@ -1,31 +1,9 @@
-/// Mutexes for the demonstration: one that lets another thread come as soon as it can, and one that refuses a deadlock.
+/// A mutex that refuses a second lock by its holder, where a std::mutex would wait for ever.
 #pragma once
 
 #include <pthread.h>
 
-#include <functional>
 #include <system_error>
-#include <thread>
-#include <utility>
-
-#include "another_can_lock.hpp"
-
-/// What another thread does, once, as soon as it can lock a watched mutex.
-inline std::function<void()> other_thread;
-
-/// A mutex that after each unlock lets the other thread come, if the mutex is then free.
-template <typename Mutex>
-class Watched {
- public:
-  void lock() { mutex_.lock(); }
-  void unlock() {
-    mutex_.unlock();
-    if (other_thread && another_can_lock(mutex_)) std::jthread(std::exchange(other_thread, nullptr)).join();
-  }
-
- private:
-  Mutex mutex_;
-};
 
 /// A mutex of the system that knows its holder: a second lock by the same thread fails with EDEADLK.
 class ErrorCheckingMutex {
