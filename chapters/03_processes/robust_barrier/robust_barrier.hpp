@@ -46,7 +46,8 @@ class RobustBarrier {
     return phase_ != my_phase;
   }
 
-  /// How many have come in this phase, with those that died asleep. Without meaning once the barrier is broken.
+  /// How many have come in this phase, with those that died asleep. The number means nothing once the barrier is
+  /// broken.
   int waiting() {
     const std::scoped_lock lock(*this);
     return arrived_;

@@ -23,7 +23,7 @@ inline void futex_wait(const FutexWord& word, std::uint32_t seen, std::chrono::n
   if (limit <= std::chrono::nanoseconds::zero()) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec wait = {seconds.count(), (limit - seconds).count()};
-  // FUTEX_WAIT_PRIVATE and std::atomic::wait of GCC work within one process only.
+  // FUTEX_WAIT_PRIVATE and std::atomic::wait of GCC 12 work within one process only.
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT, seen, &wait, nullptr, 0);
   if (result == -1 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT) check(result, "futex");
 }
