@@ -51,7 +51,7 @@ void wait_for(const std::atomic<int>& value, int wanted) {
 
 TEST(shared_lock, readers_are_inside_together_and_the_writer_comes_after_the_last) {
   for (const std::string readers : {"1", "3", "20"}) {
-    const auto result = run("shared_lock", {"--readers", readers, "--operations", "20"}, {.limit = 60s});
+    const auto result = run("shared_lock", {"--readers", readers}, {.limit = 60s});
     ASSERT_EQ(result.exit_code, 0) << result.text();
     EXPECT_TRUE(result.has_line("ok    readers that had left before the writer came in: " + readers)) << result.text();
 
@@ -72,9 +72,13 @@ TEST(shared_lock, no_reader_sees_half_a_transfer) {
   const auto result = run("shared_lock", {"--operations", "5000"});
   ASSERT_EQ(result.exit_code, 0) << result.text();
   EXPECT_TRUE(result.has_line("ok    totals that were wrong: 0")) << result.text();
-  EXPECT_EQ(result.captures("^adding up (\\d+) accounts(?: +\\d+ us){3}$"),
+  EXPECT_EQ(result.captures("^adding up (\\d+) accounts(?: +\\d+ us){2}(?: +\\d+ us +\\d+){2}$"),
             (std::vector<std::string>{"10", "1000", "20000"}))
       << result.text();
+  const auto one = result.captures("^adding up 20000 accounts +(\\d+) us +\\d+ us");
+  const auto half = result.captures("^adding up 20000 accounts +\\d+ us +(\\d+) us");
+  ASSERT_EQ(one.size() + half.size(), 2U) << result.text();
+  EXPECT_NEAR(std::stod(half[0]), std::stod(one[0]) / 2, 1) << result.text();
 }
 
 using CountingMutex = Counted<std::shared_mutex>;
@@ -110,10 +114,15 @@ TEST(shared_lock, the_time_is_that_of_the_middle_run_for_1000_operations) {
   // Two threads make two operations each: in 60 ms or more, then in 20 or more, then in 40 or more.
   const auto start = std::chrono::steady_clock::now();
   int wrong_totals = 0;
-  const double middle_ms = cost<SlowMutex>(2, 10, 2, 2, wrong_totals) / 1e3 * 4 / 1e3;
+  const auto [us, sleeps] = cost<SlowMutex>(2, 10, 2, 2, wrong_totals);
+  const double middle_ms = us / 1e3 * 4 / 1e3;
   const double all_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   EXPECT_GE(middle_ms, 40);
   EXPECT_LE(middle_ms, all_ms - 60 - 20) << "the other two runs took at least 60 and 20 ms";
+  EXPECT_GE(sleeps, 1000) << "each of the four operations sleeps once, or again for the lock";
+  EXPECT_LE(sleeps, 3000);
+  int none = 0;
+  EXPECT_LT(cost<std::shared_mutex>(1, 10, 1'000, 100, none).sleeps, 100) << "one thread waits for nobody";
 }
 
 TEST(shared_lock, each_thread_makes_as_many_operations_as_the_option_says_and_a_twentieth_of_them_on_many_accounts) {
@@ -269,7 +278,7 @@ TEST(shared_lock_timing, the_shared_mutex_wins_if_reads_are_long_and_loses_if_th
       }
       return std::pair(microseconds.at(0), microseconds.at(2));
     };
-    const auto alone = column(""), mutex = column(" +\\d+ us"), shared = column("(?: +\\d+ us){2}");
+    const auto alone = column(""), mutex = column("(?: +\\d+ us){2}"), shared = column("(?: +\\d+ us){3} +\\d+");
     return alone.first < mutex.first && mutex.first < shared.first           // short reads
            && shared.second < mutex.second && shared.second < alone.second;  // long ones, two at the same time
   };
