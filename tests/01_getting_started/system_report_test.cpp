@@ -69,6 +69,10 @@ TEST(system_report, reports_machine_libraries_and_recipes_of_this_build) {
 
 // Libraries of this test's own, under the names of CUDA's driver and OpenCL's loader.
 TEST(system_report, devices_and_drivers_are_those_that_the_libraries_count) {
+  const ManifestFile manifest(
+      "gpu\t06_gpu\tGpu\tOne.\tplain\tcuda cublas\t\n"
+      "both\t08_heterogeneous\tBoth\tTwo.\tplain\tcuda opencl\t\n"
+      "lock\t02_threads\tLock\tThree.\tplain\t\t\n");
   const std::string functions =
       "extern \"C\" {\n"
       "bool ready = false;\n"
@@ -89,8 +93,15 @@ TEST(system_report, devices_and_drivers_are_those_that_the_libraries_count) {
                                "-DPLATFORMS=" + platforms, folder.path / "driver.cpp", "-o", folder.path / name});
       ASSERT_EQ(built.exit_code, 0) << built.text();
     }
-    const auto result = run("system_report", {}, {.environment = {{"LD_LIBRARY_PATH", folder.path}}});
+    const auto result =
+        run("system_report", {"--manifest", manifest.path()}, {.environment = {{"LD_LIBRARY_PATH", folder.path}}});
     ASSERT_EQ(result.exit_code, 0) << result.text();
+    const int without =
+        (devices == "0" ? 2 : 0) + (drivers == "0" ? 1 : 0) - (devices == "0" && drivers == "0" ? 1 : 0);
+    EXPECT_EQ(result.captures("^recipes +(.*)$"),
+              std::vector<std::string>{
+                  "3 of 3 can be built" +
+                  (without == 0 ? "" : "; " + std::to_string(without) + " need a device that is not here")});
     EXPECT_EQ(result.captures("^NVIDIA's driver .* libcuda\\.so\\.1, devices: (\\d+)$"),
               std::vector<std::string>{devices});
     EXPECT_EQ(result.captures("^OpenCL's loader .* libOpenCL\\.so\\.1, drivers: (\\d+)$"),
@@ -170,6 +181,29 @@ TEST(system_report, a_library_that_cannot_be_loaded_is_not_found) {
   EXPECT_EQ(result.lines_with("^processor .*; this program may use 1" + quota() + "$").size(), 1U) << result.text();
 }
 
+TEST(system_report, a_library_that_lacks_another_one_is_not_found) {
+  const test_support::TemporaryDirectory folder;
+  const auto build = [&](const std::string& text, const std::string& name, const std::vector<std::string>& more) {
+    std::ofstream(folder.path / "library.cpp") << text;
+    std::vector<std::string> words = {"g++", "-shared", "-fPIC", folder.path / "library.cpp", "-o", folder.path / name};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto built = run("/usr/bin/env", words);
+    EXPECT_EQ(built.exit_code, 0) << built.text();
+  };
+  build("int one() { return 1; }\n", "libone_part.so", {});
+  build("int one();\nint two() { return 2 * one(); }\n", "libtbb.so.12",
+        {"-L" + folder.path.string(), "-lone_part", "-Wl,-rpath," + folder.path.string()});
+  const auto reported = [&] {
+    const auto result = run("system_report", {}, {.environment = {{"LD_LIBRARY_PATH", folder.path}}});
+    return result.captures("^oneTBB .*?  +(not found|lib\\S+)$");
+  };
+  EXPECT_EQ(reported(), std::vector<std::string>{"libtbb.so.12"});
+  std::filesystem::remove(folder.path / "libone_part.so");
+  EXPECT_EQ(reported(), std::vector<std::string>{"not found"});
+  ASSERT_EQ(dlopen((folder.path / "libtbb.so.12").c_str(), RTLD_LAZY), nullptr);
+  EXPECT_THAT(dlerror(), testing::HasSubstr("libone_part.so")) << "it names the one that is missing";
+}
+
 TEST(system_report, names_the_packages_and_the_recipes_that_wait_for_them) {
   const ManifestFile manifest(three_chapters);
   const auto result = run("system_report", {"--manifest", manifest.path()});
@@ -193,19 +227,19 @@ TEST(system_report, counts_the_recipes_that_need_a_library_and_names_their_chapt
       "device\t08_heterogeneous\tDevice\tNine.\tplain\topencl\t\n");
   const auto result = run("system_report", {"--manifest", manifest.path()});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  for (const auto& [row, recipes] : {std::array{"Boost's headers", "3        02 03 09"},  // boost, fiber or both
-                                     {"oneTBB", "2        02"},
-                                     {"Open MPI", "1        03"},
-                                     {"RabbitMQ's client", "1        05"},
-                                     {"NVIDIA's driver", "1        06"},
-                                     {"OpenCL's loader", "1        08"}}) {
-    EXPECT_EQ(result.captures("^" + std::string(row) + " +(\\d+ +\\d\\d(?: \\d\\d)*)  "),
+  for (const auto& [row, recipes] : {std::array{"Boost's headers", "3 recipes    02 03 09"},  // boost, fiber or both
+                                     {"oneTBB", "2 recipes    02"},
+                                     {"Open MPI", "1 recipe     03"},
+                                     {"RabbitMQ's client", "1 recipe     05"},
+                                     {"NVIDIA's driver", "1 recipe     06"},
+                                     {"OpenCL's loader", "1 recipe     08"}}) {
+    EXPECT_EQ(result.captures("^" + std::string(row) + " +(\\d+ recipes? +\\d\\d(?: \\d\\d)*)  "),
               std::vector<std::string>{recipes})
         << row;
   }
   const ManifestFile nothing("lock\t02_threads\tLock\tOne.\tplain\t\t\n");
-  EXPECT_EQ(run("system_report", {"--manifest", nothing.path()}).captures("^oneTBB +(\\S+) "),
-            std::vector<std::string>{"0"});
+  EXPECT_EQ(run("system_report", {"--manifest", nothing.path()}).captures("^oneTBB +(\\d+ recipes) "),
+            std::vector<std::string>{"0 recipes"});
 }
 
 // A dependency that gets another name would be needed by no recipe.
@@ -224,7 +258,7 @@ TEST(system_report, every_line_is_about_something_that_recipes_of_this_build_nee
                                      {"NVIDIA's driver", "06_gpu"},
                                      {"OpenCL's loader", "08_heterogeneous"}}) {
     if (!chapters.contains(chapter)) continue;  // this build has only some of the chapters
-    EXPECT_EQ(result.lines_with("^" + std::string(row) + " +[1-9]\\d* +\\d\\d ").size(), 1U) << result.text();
+    EXPECT_EQ(result.lines_with("^" + std::string(row) + " +[1-9]\\d* recipes? +\\d\\d ").size(), 1U) << result.text();
   }
 }
 
@@ -268,10 +302,10 @@ TEST(system_report_manifest, counts_what_is_built_and_what_is_missing) {
   const std::map<std::string, std::vector<std::string>> waiting = {{"libtbb-dev", {"queue", "sort", "loop"}},
                                                                    {"openmpi-bin and libopenmpi-dev", {"hello"}}};
   EXPECT_EQ(manifest.missing, waiting);
-  EXPECT_EQ(needed_by(manifest, {"tbb"}), "4        02 03 04");
-  EXPECT_EQ(needed_by(manifest, {"tbb", "mpi"}), "5        02 03 04");
-  EXPECT_EQ(needed_by(manifest, {"mpi"}), "1        03");
-  EXPECT_EQ(needed_by(manifest, {"boost"}), "0        ");
+  EXPECT_EQ(needed_by(manifest, {"tbb"}), "4 recipes    02 03 04");
+  EXPECT_EQ(needed_by(manifest, {"tbb", "mpi"}), "5 recipes    02 03 04");
+  EXPECT_EQ(needed_by(manifest, {"mpi"}), "1 recipe     03");
+  EXPECT_EQ(needed_by(manifest, {"boost"}), "0 recipes    ");
 }
 
 }  // namespace

@@ -43,13 +43,21 @@ inline Manifest read_manifest(const std::filesystem::path& file) {
   return manifest;
 }
 
-/// How many recipes need one of these dependencies, and in which chapters: "18       03 05 06 09".
-inline std::string needed_by(const Manifest& manifest, std::initializer_list<const char*> needs) {
-  std::set<std::string> recipes, chapters;  // sets, because a recipe may need several of them
+/// The recipes that need one of these dependencies: "02_threads/lock". A set, because one may need several of them.
+inline std::set<std::string> recipes_that_need(const Manifest& manifest, std::initializer_list<const char*> needs) {
+  std::set<std::string> recipes;
   for (const char* need : needs) {
     if (const auto found = manifest.needs.find(need); found != manifest.needs.end())
       recipes.merge(std::set(found->second));
   }
+  return recipes;
+}
+
+/// How many recipes need one of these dependencies, and in which chapters: "18 recipes   03 05 06 09".
+inline std::string needed_by(const Manifest& manifest, std::initializer_list<const char*> needs) {
+  const std::set<std::string> recipes = recipes_that_need(manifest, needs);
+  std::set<std::string> chapters;
   for (const std::string& recipe : recipes) chapters.insert(recipe.substr(0, 2));
-  return fmt::format("{:<8} {}", recipes.size(), fmt::join(chapters, " "));
+  return fmt::format("{:<12} {}", fmt::format("{} recipe{}", recipes.size(), recipes.size() == 1 ? "" : "s"),
+                     fmt::join(chapters, " "));
 }

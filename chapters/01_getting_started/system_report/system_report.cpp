@@ -34,7 +34,8 @@
 
 namespace {
 
-/// The file of a shared library, such as libtbb.so.12.8, whose name usually ends in its version; or "not found".
+/// The file of a shared library, such as libtbb.so.12.8, whose name usually ends in its version; or "not found". It
+/// stays loaded, as this program ends soon.
 std::string library(const char* name) {
   void* const handle = dlopen(name, RTLD_LAZY);  // lazy: look up a function only when it is called
   if (handle == nullptr) return "not found";
@@ -53,7 +54,7 @@ int cuda_devices() {
   return init && count && init(0) == 0 && count(&devices) == 0 ? devices : 0;
 }
 
-/// How many drivers ("platforms") OpenCL's loader could load; 0 without the loader.
+/// How many drivers ("platforms") OpenCL's loader could load, asked in the same way; 0 without the loader.
 unsigned opencl_drivers() {
   void* const loader = dlopen("libOpenCL.so.1", RTLD_LAZY);
   if (loader == nullptr) return 0;
@@ -63,7 +64,7 @@ unsigned opencl_drivers() {
 }
 
 void row(std::string_view name, std::string_view needed_by, const std::string& value) {
-  cookbook::println("{:<17}  {:<23}  {}", name, needed_by, value);
+  cookbook::println("{:<17}  {:<27}  {}", name, needed_by, value);
 }
 
 void report_machine() {
@@ -106,6 +107,10 @@ void report_recipes(const Manifest& manifest) {
   for (const auto& [packages, recipes] : manifest.missing) {
     state += fmt::format(", missing: {} ({})", packages, fmt::join(recipes, ", "));
   }
+  // Those that need CUDA's devices, if there are none, and OpenCL's likewise; nothing needs "".
+  const auto without_device =
+      recipes_that_need(manifest, {cuda_devices() == 0 ? "cuda" : "", opencl_drivers() == 0 ? "opencl" : ""});
+  if (!without_device.empty()) state += fmt::format("; {} need a device that is not here", without_device.size());
   row("recipes", "", state);
 }
 
@@ -134,7 +139,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Manifest manifest = read_manifest(file);
-  row("what", "recipes  in chapters", "on this machine");
+  row("what", "needed by    in chapters", "on this machine");
   report_machine();
   report_libraries(manifest);
   report_recipes(manifest);
