@@ -13,6 +13,7 @@
 #include "models.hpp"
 
 int main() {
+  // The new contract, and the old one.
   const Model& iaas = models[1];
   const Model& paas = models[3];
   int forgotten = 0;
