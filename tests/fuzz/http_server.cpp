@@ -17,7 +17,7 @@ unsigned short start_server() {
         response.body() = request.body();
         return response;
       },
-      0, std::chrono::seconds(60));
+      0, {.timeout = std::chrono::seconds(60)});
   std::thread([&] { server.run(); }).detach();
   return server.port();
 }

@@ -8,7 +8,9 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -52,18 +54,24 @@ inline http::status status_of(const error_code& error) {
   return http::status::bad_request;
 }
 
+/// What a client may use of the server. Clients beyond the number are refused.
+struct Limits {
+  std::chrono::milliseconds timeout{10'000};  ///< to send a request and read its answer, from the last answer on
+  int clients = 1000;
+  std::uint32_t head = 8'000;  ///< bytes of a request's head
+  std::uint64_t body = 65'536;
+};
+
 class HttpServer {
  public:
   /// The application: makes the answer to a request; if it throws, the answer is 500. It must not block: it is called
   /// by the server's only thread.
   using Application = std::function<Response(const Request&)>;
 
-  /// Listens on 127.0.0.1; port 0 is a free one. A client has `timeout`, from its connection or the last answer on, to
-  /// send a request and to read the answer. Clients beyond `max_clients` are refused.
-  HttpServer(Application application, unsigned short port, std::chrono::milliseconds timeout, int max_clients = 1000)
+  /// Listens on 127.0.0.1; port 0 is a free one.
+  HttpServer(Application application, unsigned short port, const Limits& limits = {})
       : application_(std::move(application)),
-        timeout_(timeout),
-        max_clients_(max_clients),
+        limits_(limits),
         acceptor_(loop_, {asio::ip::address_v4::loopback(), port}) {}
 
   /// Serves until SIGTERM or SIGINT, and then until the requests whose head has been read are answered.
@@ -78,7 +86,6 @@ class HttpServer {
   }
 
   unsigned short port() const { return port_; }
-  long answers = 0;  ///< how many were sent; only for the application while run() runs
 
  private:
   using Parser = http::request_parser<http::string_body>;
@@ -93,7 +100,7 @@ class HttpServer {
       if (!error) socket.set_option(tcp::no_delay(true), error);  // send small answers at once
       if (error) {  // perhaps no file descriptor is left; the clients wait in the kernel's queue meanwhile
         co_await asio::steady_timer(loop_, std::chrono::milliseconds(10)).async_wait(with_error);
-      } else if (clients_ >= max_clients_) {
+      } else if (clients_ >= limits_.clients) {
         refuse(std::move(socket));
       } else {
         ++clients_;  // here, since the coroutine may begin later
@@ -118,51 +125,38 @@ class HttpServer {
   asio::awaitable<void> serve(beast::tcp_stream stream) {
     const Leaving leaving{clients_};
     beast::flat_buffer buffer(16'384);
-    int skipped = 0;                 // bytes of the empty line before this request
-    stream.expires_after(timeout_);  // one deadline for the request and its answer
+    stream.expires_after(limits_.timeout);  // one deadline for the request and its answer
     for (bool keep = true; keep && acceptor_.is_open();) {
-      Parser parser;
-      parser.header_limit(8'000);
-      parser.body_limit(65'536);
-      auto [error, count] = co_await http::async_read_header(stream, buffer, parser, with_error);
+      std::optional<Parser> parser;
+      error_code error = co_await read_head(stream, buffer, parser);
       if (error == http::error::end_of_stream) break;  // the client has closed
-      if (error == http::error::bad_method && skipped < 2 && starts_with_line_end(buffer)) {
-        buffer.consume(1);  // one empty line before a request is ignored; without end, they would never let go
-        ++skipped;
-        continue;
-      }
-      skipped = 0;
-      ++unanswered_;  // until it is answered: after SIGTERM, run() waits for it
-      // An error while reading becomes the answer's status. After a timeout that write fails, too, and the loop ends.
-      if (!error) error = co_await read_body(stream, buffer, parser);
-      Response response = error ? Response(status_of(error), 11) : ask(parser.get());
-      keep = !error && parser.keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
+      ++unanswered_;                                   // after SIGTERM, run() waits until it is answered
+      if (!error) error = co_await read_body(stream, buffer, *parser);
+      Response response = error ? Response(status_of(error), 11) : ask(parser->get());
+      keep = !error && parser->keep_alive() && acceptor_.is_open();  // else the answer says Connection: close
       response.keep_alive(keep);
-      response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
-      response.prepare_payload();  // sets Content-Length, also for HEAD, whose answer has no body
-      if (parser.get().method() == http::verb::head) response.body().clear();
-      std::tie(error, count) = co_await http::async_write(stream, response, with_error);
+      finish(response, parser->get().method());
+      std::tie(error, std::ignore) = co_await http::async_write(stream, response, with_error);  // fails after a timeout
       --unanswered_;
       if (error) break;
-      ++answers;
-      stream.expires_after(timeout_);  // for the pause, the next request and its answer
+      stream.expires_after(limits_.timeout);  // for the pause, the next request and its answer
     }
-    // To close while bytes of the client are unread sends a reset, which may destroy the answer on its way. So this
-    // side ends first, and what still comes is dropped, in up to 256 reads.
-    error_code gone;
-    stream.socket().shutdown(acceptor_.is_open() ? tcp::socket::shutdown_send : tcp::socket::shutdown_both, gone);
-    for (int i = 0; i < 256 && !gone; ++i) {
-      buffer.clear();
-      std::tie(gone, std::ignore) = co_await stream.async_read_some(buffer.prepare(4096), with_error);
-    }
+    co_await close_gently(stream, buffer);
     if (unanswered_ == 0 && !acceptor_.is_open()) loop_.stop();
   }
 
-  /// The application's answer.
-  Response ask(const Request& request) const try {
-    return application_(request);
-  } catch (...) {  // whatever it throws: the server goes on, and the client is told
-    return {http::status::internal_server_error, 11};
+  /// Reads the head of a request. The parser stops, with an error, where a limit is exceeded.
+  asio::awaitable<error_code> read_head(beast::tcp_stream& stream, beast::flat_buffer& buffer,
+                                        std::optional<Parser>& parser) const {
+    for (int skipped = 0;; ++skipped) {
+      parser.emplace();
+      parser->header_limit(limits_.head);
+      parser->body_limit(limits_.body);
+      const auto [error, count] = co_await http::async_read_header(stream, buffer, *parser, with_error);
+      // One empty line (two bytes) before a request is ignored; a client that sends them without end must not stay.
+      if (error != http::error::bad_method || skipped == 2 || !starts_with_line_end(buffer)) co_return error;
+      buffer.consume(1);
+    }
   }
 
   /// Reads the body of a request, unless it is in doubt where that ends.
@@ -176,6 +170,31 @@ class HttpServer {
     }
     const auto [error, count] = co_await http::async_read(stream, buffer, parser, with_error);
     co_return error;
+  }
+
+  /// The application's answer.
+  Response ask(const Request& request) const try {
+    return application_(request);
+  } catch (...) {  // whatever it throws: the server goes on, and the client is told
+    return {http::status::internal_server_error, 11};
+  }
+
+  /// The fields that each answer has. prepare_payload() sets Content-Length, also for HEAD, whose answer has no body.
+  static void finish(Response& response, http::verb method) {
+    response.set(http::field::date, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
+    response.prepare_payload();
+    if (method == http::verb::head) response.body().clear();
+  }
+
+  /// To close while bytes of the client are unread sends a reset, which may destroy the answer on its way. So this side
+  /// ends first, and what still comes is dropped, in up to 256 reads.
+  asio::awaitable<void> close_gently(beast::tcp_stream& stream, beast::flat_buffer& buffer) const {
+    error_code gone;
+    stream.socket().shutdown(acceptor_.is_open() ? tcp::socket::shutdown_send : tcp::socket::shutdown_both, gone);
+    for (int i = 0; i < 256 && !gone; ++i) {
+      buffer.clear();
+      std::tie(gone, std::ignore) = co_await stream.async_read_some(buffer.prepare(4096), with_error);
+    }
   }
 
   static bool starts_with_line_end(const beast::flat_buffer& buffer) {
@@ -192,8 +211,7 @@ class HttpServer {
   asio::io_context loop_{1};
   asio::signal_set signals_{loop_, SIGTERM, SIGINT};
   const Application application_;
-  const std::chrono::milliseconds timeout_;
-  const int max_clients_;
+  const Limits limits_;
   tcp::acceptor acceptor_;
   const unsigned short port_ = acceptor_.local_endpoint().port();
   int clients_ = 0;     // connections that are served

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
     response.body() = "Hello from Flask!";
     return response;
   };
-  HttpServer server(greet, 0, std::chrono::seconds(10));
+  HttpServer server(greet, 0);
   std::jthread running([&] { server.run(); });
 
   bool right = page(nginx.port) == "200 Hello from Flask!" && page(server.port()) == page(nginx.port);
