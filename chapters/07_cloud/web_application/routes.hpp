@@ -17,30 +17,43 @@ using Response = http::response<http::string_body>;
 using Handler = std::function<void(const Request&, Response&)>;
 using Routes = std::map<std::string, std::map<http::verb, Handler>>;
 
-/// The response to a request: 404 if the table has no such path, 405 if this path has no such method, 500 if its
-/// handler throws. The handler of GET answers HEAD as well, and every path answers OPTIONS.
-inline Response answer(const Routes& routes, const Request& request) try {   // the whole body is a try block
-  std::string name(request.target().substr(0, request.target().find('?')));  // without the query ("?name=x")
-  if (name.starts_with("http://")) name.erase(0, name.find('/', 7));         // absolute form, RFC 9112 3.2.2
-  const auto path = routes.find(name.empty() ? "/" : name);
+/// The path that a request names, without the query ("?name=x") and without the host of the absolute form
+/// "http://host/path" (RFC 9112, 3.2.2). It is compared as it was sent: "/%68ello" is not "/hello".
+inline std::string path_of(const Request& request) {
+  std::string path(request.target().substr(0, request.target().find('?')));
+  if (path.starts_with("http://")) path.erase(0, path.find('/', 7));
+  return path.empty() ? "/" : path;
+}
+
+/// The methods of a path, as the field Allow lists them: GET brings HEAD with it, and each path has OPTIONS.
+inline std::string methods_of(const std::map<http::verb, Handler>& handlers) {
+  std::string methods = "OPTIONS";
+  for (const auto& [method, handler] : handlers) {
+    methods.append(method == http::verb::get ? ", HEAD, " : ", ").append(http::to_string(method));
+  }
+  return methods;
+}
+
+/// The response to a request: 404 if the table has no such path, 405 if this path has no such method (RFC 9110 wants
+/// 501 for one that HTTP does not know), 500 if its handler throws.
+inline Response answer(const Routes& routes, const Request& request) {
+  const auto path = routes.find(path_of(request));
   if (path == routes.end()) return {http::status::not_found, 11};  // 11: HTTP/1.1
 
   Response response(http::status::ok, 11);
   const http::verb method = request.method() == http::verb::head ? http::verb::get : request.method();
   if (const auto handler = path->second.find(method); handler != path->second.end()) {
     response.set(http::field::content_type, "text/html; charset=utf-8");
-    handler->second(request, response);
-    return response;
+    try {
+      handler->second(request, response);
+      return response;
+    } catch (...) {  // whatever a handler throws
+      return {http::status::internal_server_error, 11};
+    }
   }
-  std::string allowed = "OPTIONS";
-  for (const auto& [other, handler] : path->second) {
-    allowed.append(other == http::verb::get ? ", HEAD, " : ", ").append(http::to_string(other));
-  }
-  response.set(http::field::allow, allowed);
+  response.set(http::field::allow, methods_of(path->second));
   if (method != http::verb::options) response.result(http::status::method_not_allowed);
   return response;
-} catch (...) {  // whatever a handler throws
-  return {http::status::internal_server_error, 11};
 }
 
 /// Undoes the encoding of a query (RFC 3986): "%3C" stands for the byte 3C, "<", and "+" for a blank. A "%" without two
@@ -75,27 +88,12 @@ inline std::string query(const Request& request, std::string_view name) {
 
 /// A text as HTML shows it: the characters by which HTML begins or ends something are replaced.
 inline std::string escaped(std::string_view text) {
+  static const std::map<char, std::string_view> names = {
+      {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string html;
   for (const char c : text) {
-    switch (c) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      case '\'':
-        html += "&#39;";
-        break;
-      default:
-        html += c;
-    }
+    const auto name = names.find(c);
+    html += name == names.end() ? std::string_view(&c, 1) : name->second;
   }
   return html;
 }

@@ -38,7 +38,7 @@ Routes pages() {
     response.body() = request.body();
   };
   routes["/broken"][get] = [](const Request&, Response&) { throw std::runtime_error("no database"); };
-  routes["*"];  // OPTIONS * asks the server itself, not a page
+  routes.try_emplace("*");  // no page: OPTIONS * asks what the server can do
   return routes;
 }
 
@@ -65,20 +65,38 @@ void serve_one(tcp::acceptor& acceptor, const Routes& routes) {
   }
 }
 
+// From here on: the visitors.
+
+struct Visit {
+  http::verb method;
+  std::string target, body;
+};
+
 /// Sends a request and returns the answer.
-Response ask(unsigned short port, http::verb method, const std::string& target, const std::string& body) {
+Response ask(unsigned short port, const Visit& visit) {
   asio::io_context loop;
   tcp::socket socket(loop);
   socket.connect({asio::ip::address_v4::loopback(), port});
-  Request request(method, target, 11, body);  // 11: HTTP/1.1
+  Request request(visit.method, visit.target, 11, visit.body);  // 11: HTTP/1.1
   request.set(http::field::host, "here");
   request.prepare_payload();
   http::write(socket, request);
   boost::beast::flat_buffer buffer;
   http::response_parser<http::string_body> answer;
-  if (method == http::verb::head) answer.skip(true);  // no body follows, whatever Content-Length says
+  if (visit.method == http::verb::head) answer.skip(true);  // no body follows, whatever Content-Length says
   http::read(socket, buffer, answer);
   return answer.release();
+}
+
+/// Prints a row of the output.
+void show(const Visit& visit, const Response& response) {
+  std::string sent = fmt::format("{} {}", std::string(http::to_string(visit.method)), visit.target);
+  if (!visit.body.empty()) sent += " with " + visit.body;
+  std::string got = response.body();
+  if (visit.method == http::verb::head) got = fmt::format("(of {} bytes)", std::string(response["Content-Length"]));
+  if (response.count(http::field::allow) > 0) got = "Allow: " + std::string(response[http::field::allow]);
+  cookbook::println("{:<23}  {:6}  {:<24}  {}", sent, response.result_int(), std::string(response["Content-Type"]),
+                    got);
 }
 
 }  // namespace
@@ -100,10 +118,6 @@ int main(int argc, char** argv) {
     serve_all(acceptor, routes);
   }
 
-  struct Visit {
-    http::verb method;
-    std::string target, body;
-  };
   const std::vector<Visit> visits = {{http::verb::get, "/", ""},
                                      {http::verb::head, "/", ""},
                                      {http::verb::get, "/hello?name=Ada", ""},
@@ -117,16 +131,10 @@ int main(int argc, char** argv) {
   });
   std::vector<unsigned> statuses;
   cookbook::println("{:<23}  {:6}  {:<24}  {}", "request", "status", "Content-Type", "answer");
-  for (const auto& [method, target, body] : visits) {
-    const Response response = ask(port, method, target, body);
+  for (const Visit& visit : visits) {
+    const Response response = ask(port, visit);
     statuses.push_back(response.result_int());
-    std::string sent = fmt::format("{} {}", std::string(http::to_string(method)), target), got = response.body();
-    if (!body.empty()) sent += " with " + body;
-    if (method == http::verb::head)
-      got = fmt::format("(of {} bytes)", std::string(response[http::field::content_length]));
-    if (response.count(http::field::allow) > 0) got = "Allow: " + std::string(response[http::field::allow]);
-    cookbook::println("{:<23}  {:6}  {:<24}  {}", sent, response.result_int(),
-                      std::string(response[http::field::content_type]), got);
+    show(visit, response);
   }
 
   cookbook::Checks checks;
