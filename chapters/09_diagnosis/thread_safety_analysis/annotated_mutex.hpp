@@ -1,5 +1,5 @@
 /// A mutex whose use Clang checks when it compiles: std::mutex with Clang's attributes. For other compilers the
-/// attributes are nothing.
+/// attributes are nothing. Clang believes them: nothing checks that lock() locks.
 #pragma once
 
 #include <mutex>
