@@ -1,20 +1,19 @@
 // Process synchronisation
 //
-// What does a barrier change? Two processes work in two phases. The one that is quick in the first phase is slow in the
-// second. First two processes do this and meet at a barrier after each phase, p1 and p2. Then p3 and p4 do the same
-// work without it. The program prints when each came to the end of a phase, and when it went on.
+// What does a barrier change? Two processes work in two phases, and each needs the other's results of the first phase
+// in the second one. A is quick in the first phase, and B in the second. They do this twice, with a barrier between the
+// phases and without one. The program prints how much of the other's results each has found, and what the wait cost.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon -Ichapters/03_processes chapters/03_processes/process_synchronisation/process_synchronisation.cpp common/cookbook/*.cpp -lfmt -pthread -o process_synchronisation
 // Run:     process_synchronisation [--unit-ms N]
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "barrier.hpp"
 #include "cookbook/checks.hpp"
+#include "cookbook/measure.hpp"
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "cookbook/process.hpp"
@@ -22,64 +21,56 @@
 
 namespace {
 
-using Clock = std::chrono::steady_clock;  // the same for all processes of a machine
 constexpr std::chrono::seconds timeout(10);
+constexpr int units[2][2] = {{1, 4}, {4, 1}};  // of work: those of A in the first phase and in the second, those of B
 
-struct Phase {
-  int units;                    // of work
-  Clock::time_point came = {};  // when the work was done
-  Clock::time_point went_on = {};
+/// What a process tells the other one, and notes for the table.
+struct Notes {
+  std::atomic<int> results = 0;             // those of its first phase, in percent of all
+  int found = 0;                            // as much of the other's results was there when it began its second phase
+  double ended = 0, went_on = 0, done = 0;  // seconds since the start
 };
 
-/// What two processes do and note. Made in memory that they share, with the barrier.
+/// Made in memory that the two processes share.
 struct Board {
   Barrier barrier{2};
-  Phase phases[2][2] = {{{1}, {4}}, {{4}, {1}}};  // of the one, and of the other
+  cookbook::Stopwatch watch;
+  Notes notes[2];
 };
 
-/// What each of the two processes does. Returns its exit code: 1 if the other has not come in time.
+/// What each of the two processes does. Returns its exit code: 1 if the other one has not come in time.
 int work_in_phases(Board& board, int self, std::chrono::milliseconds unit, bool with_barrier) {
-  for (Phase& phase : board.phases[self]) {
-    std::this_thread::sleep_for(phase.units * unit);  // stands for work
-    phase.came = Clock::now();
-    const bool all_here = !with_barrier || board.barrier.wait_for(timeout);
-    phase.went_on = Clock::now();
-    if (!all_here) return 1;  // the time limit has passed: no further phase
+  Notes &mine = board.notes[self], &others = board.notes[1 - self];
+  for (int i = 1; i <= units[self][0]; ++i) {
+    std::this_thread::sleep_for(unit);  // stands for work
+    mine.results = 100 * i / units[self][0];
   }
+  mine.ended = board.watch.seconds();
+  if (with_barrier && !board.barrier.wait_for(timeout)) return 1;  // the other one has not come in time
+  mine.went_on = board.watch.seconds();
+  mine.found = others.results;  // the second phase begins with the results of the other one
+  std::this_thread::sleep_for(units[self][1] * unit);
+  mine.done = board.watch.seconds();
   return 0;
 }
 
-/// Whether in each phase neither of the two went on before both had come.
-bool both_waited(const Board& board) {
-  bool waited = true;
-  for (const int phase : {0, 1}) {
-    const Phase &one = board.phases[0][phase], &other = board.phases[1][phase];
-    waited = waited && std::min(one.went_on, other.went_on) >= std::max(one.came, other.came);
-  }
-  return waited;
-}
+bool both_found_all(const Board& board) { return board.notes[0].found == 100 && board.notes[1].found == 100; }
 
-/// Starts two processes, waits for both, and prints a line for each. Returns whether none went on before both had come.
-bool show(const char* title, const std::vector<const char*>& names, std::chrono::milliseconds unit, bool with_barrier) {
+/// Starts two processes, waits for both, and prints a line for each. Returns whether both found all results.
+bool show(const char* title, std::chrono::milliseconds unit, bool with_barrier) {
   const Shared<Board> board;
-  const auto start = Clock::now();
-  std::vector<pid_t> children;
-  for (const int self : {0, 1}) {
-    children.push_back(cookbook::start_child([&] { return work_in_phases(*board, self, unit, with_barrier); }));
-  }
-  bool all_ended_well = true;
-  for (const pid_t child : children) all_ended_well = cookbook::exit_code_of(child) == 0 && all_ended_well;
-
-  const auto text = [&](Clock::time_point time) {
-    if (time < start) return std::string("-");  // it has not come so far
-    return fmt::format("{:.1f} ms", std::chrono::duration<double, std::milli>(time - start).count());
+  const auto start = [&](int self) {
+    return cookbook::start_child(
+        [&board, self, unit, with_barrier] { return work_in_phases(*board, self, unit, with_barrier); });
   };
+  const pid_t a = start(0), b = start(1);
+  const bool a_ended_well = cookbook::exit_code_of(a) == 0, b_ended_well = cookbook::exit_code_of(b) == 0;
   for (const int self : {0, 1}) {
-    const auto& [first, second] = board->phases[self];
-    cookbook::println("{:<17} {}{:>15}{:>11}{:>15}{:>11}", self == 0 ? title : "", names[self], text(first.came),
-                      text(first.went_on), text(second.came), text(second.went_on));
+    const Notes& notes = board->notes[self];
+    cookbook::println("{:<18}{}{:12.1f} ms{:8.1f} ms{:21} %{:13.1f} ms", title, "AB"[self], 1000 * notes.ended,
+                      1000 * notes.went_on, notes.found, 1000 * notes.done);
   }
-  return all_ended_well && both_waited(*board);
+  return a_ended_well && b_ended_well && both_found_all(*board);
 }
 
 }  // namespace
@@ -92,11 +83,11 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   const std::chrono::milliseconds unit(unit_ms);
 
-  cookbook::println("{:>46}{:>26}", "phase 1: came, went on", "phase 2: came, went on");
-  const bool waited = show("with a barrier", {"p1", "p2"}, unit, true);
-  show("without a barrier", {"p3", "p4"}, unit, false);
+  cookbook::println("{:>34}{:>11}{:>23}{:>16}", "phase 1 ended", "goes on", "finds of the other's", "phase 2 ended");
+  const bool found_all = show("with a barrier", unit, true);
+  show("without a barrier", unit, false);
 
   cookbook::Checks checks;
-  checks.that("with the barrier, neither went on before both had come", waited);
+  checks.that("with the barrier, each found all results of the other", found_all);
   return checks.exit_code();
 }
