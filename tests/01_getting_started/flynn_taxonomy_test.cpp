@@ -46,9 +46,10 @@ TEST(flynn_taxonomy, all_four_ways_give_the_right_sums_for_any_size) {
     const Sums expected = plain_sums(row);
     EXPECT_EQ(sisd(row), expected) << size;
     EXPECT_EQ(sisd_one_loop(row), expected) << size;
+    EXPECT_EQ(compilers_choice(row), expected) << size;
     EXPECT_EQ(simd(row), expected) << size;
     EXPECT_EQ(misd(row, 1'000), expected) << size;
-    EXPECT_EQ(mimd(row, 1'000, 4), expected) << size;
+    for (const auto way : {sisd, simd}) EXPECT_EQ(mimd(row, 1'000, 4, way), expected) << size;
   }
 }
 
@@ -56,7 +57,8 @@ TEST(flynn_taxonomy, any_piece_and_any_number_of_threads_will_do) {
   const std::vector<Number> row = random_row(2'000);
   for (const std::size_t piece : {1U, 7U, 1'999U, 2'000U, 268'435'456U}) {
     EXPECT_EQ(misd(row, piece), plain_sums(row)) << piece;
-    for (const std::size_t threads : {1U, 2U, 16U}) EXPECT_EQ(mimd(row, piece, threads), plain_sums(row)) << piece;
+    for (const std::size_t threads : {1U, 2U, 16U})
+      EXPECT_EQ(mimd(row, piece, threads, simd), plain_sums(row)) << piece;
   }
 }
 
@@ -69,7 +71,7 @@ TEST(flynn_taxonomy, no_way_reads_what_stands_behind_the_numbers) {
     EXPECT_EQ(simd(row), expected) << size;
     for (const std::size_t piece : {1U, 2U, 3U, 5U, 1'000U, 1'998U}) {
       EXPECT_EQ(misd(row, piece), expected) << size << ", piece " << piece;
-      EXPECT_EQ(mimd(row, piece, 2), expected) << size << ", piece " << piece;
+      EXPECT_EQ(mimd(row, piece, 2, sisd), expected) << size << ", piece " << piece;
     }
   }
 }
@@ -78,7 +80,7 @@ TEST(flynn_taxonomy, no_thread_of_mimd_overwrites_what_another_one_has_added) {
   // 90,000 additions to three sums. It takes two to the same sum at the same time to lose one, hence the repetition.
   const std::vector<Number> row = random_row(300'000);
   const Sums expected = plain_sums(row);
-  for (int i = 0; i < 50; ++i) ASSERT_EQ(mimd(row, 10, 4), expected) << "in run " << i;
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(mimd(row, 10, 4, sisd), expected) << "in run " << i;
 }
 
 /// The most threads beside those of before that have existed at the same time while `way` was run.
@@ -91,7 +93,20 @@ std::size_t most_threads_at_once(std::size_t wanted, Way way) {
 TEST(flynn_taxonomy, misd_and_mimd_have_their_threads_at_the_same_time) {
   const std::vector<Number> row = random_row(2'000'000);
   EXPECT_EQ(most_threads_at_once(3, [&] { misd(row, 10'000); }), 3U);
-  EXPECT_EQ(most_threads_at_once(5, [&] { mimd(row, 10'000, 5); }), 5U);
+  EXPECT_EQ(most_threads_at_once(5, [&] { mimd(row, 10'000, 5, sisd); }), 5U);
+}
+
+std::atomic<int> pieces_asked_for;
+
+Sums count_call(Numbers piece) {
+  ++pieces_asked_for;
+  return {piece[0], 0, static_cast<Number>(piece.size())};
+}
+
+TEST(flynn_taxonomy, mimd_does_each_piece_once_by_the_way_that_it_is_given) {
+  const std::vector<Number> row(1'003, 1);
+  EXPECT_EQ(mimd(row, 10, 3, count_call), (Sums{101, 0, 1'003}));
+  EXPECT_EQ(pieces_asked_for, 101);
 }
 
 // How many pieces each function of a MISD machine has done, and whether one was ahead by more than one piece.
@@ -135,13 +150,14 @@ TEST(flynn_taxonomy, the_program_has_a_row_per_way_and_says_how_many_lanes_it_ha
   expected << "1003 numbers x, sums of x, x * x and branch(x): [" << sums[0] << ", " << sums[1] << ", " << sums[2]
            << ']';
   EXPECT_TRUE(result.has_line(expected.str())) << expected.str() << result.text();
-  EXPECT_EQ(result.captures("^(SISD|SIMD|MISD|MIMD) .* [0-9.]+ us +[0-9.]+ x +[0-9.]+ us$"),
-            (std::vector<std::string>{"SISD", "SISD", "SIMD", "MISD", "MIMD"}))
+  const std::string times = " +[0-9.]+ us +[0-9.]+ x +[0-9.]+ us$", of_simd = std::to_string(lanes);
+  EXPECT_EQ(result.captures("^(S[^ ]+|c.*choice|M.*D)  +\\d thread.* (?:\\d+|-)" + times),
+            (std::vector<std::string>{"SISD", "SISD", "compiler's choice", "SIMD", "MISD", "MIMD", "MIMD of SIMD"}))
       << result.text();
+  EXPECT_EQ(result.captures(" (\\d+|-)" + times),
+            (std::vector<std::string>{"1", "1", "-", of_simd, "1", "1", of_simd}));
+  EXPECT_EQ(result.captures("^M.* (\\d) threads"), (std::vector<std::string>{"3", "3", "3"})) << result.text();
   EXPECT_EQ(result.captures("^SISD .* ([0-9.]+) x ")[0], "1.00") << result.text();
-  EXPECT_EQ(result.captures("^SIMD  1 thread.* (\\d+) numbers at a time "),
-            std::vector<std::string>{std::to_string(lanes)});
-  EXPECT_EQ(result.captures("^MIMD  3 threads.* (\\d+) pieces at a time "), std::vector<std::string>{"3"});
 }
 
 #ifdef __x86_64__

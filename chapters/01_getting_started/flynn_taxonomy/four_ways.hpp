@@ -48,6 +48,17 @@ inline Sums sisd_one_loop(Numbers data) {
   return {of_same, of_squares, of_branches};
 }
 
+/// The one loop as one would write it: the compiler may make SIMD of it, if its options say so.
+inline Sums compilers_choice(Numbers data) {
+  Number of_same = 0, of_squares = 0, of_branches = 0;
+  for (const Number x : data) {
+    of_same += same(x);
+    of_squares += square(x);
+    of_branches += branch(x);
+  }
+  return {of_same, of_squares, of_branches};
+}
+
 /// As many lanes as the longest vectors of the machine have. The compiler may make several shorter vectors of them: for
 /// many processors with AVX-512, GCC makes two of 32 bytes (-mprefer-vector-width=512 makes one of 64).
 #if defined(__AVX512F__)
@@ -100,17 +111,17 @@ inline Sums misd(Numbers data, std::size_t piece, const Functions& functions = s
   return sums;
 }
 
-/// A job is one function on one piece. A thread that is free takes the next job, and waits for nobody.
-inline Sums mimd(Numbers data, std::size_t piece, std::size_t thread_count) {
-  const std::size_t jobs = (data.size() + piece - 1) / piece * sum_of.size();
-  std::array<std::atomic<Number>, sum_of.size()> sums = {};
+/// A thread that is free takes the next piece, does it by `way`, which is sisd or simd, and waits for nobody.
+inline Sums mimd(Numbers data, std::size_t piece, std::size_t thread_count, Sums (*way)(Numbers)) {
+  const std::size_t pieces = (data.size() + piece - 1) / piece;
+  std::array<std::atomic<Number>, 3> sums = {};
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> threads;
   for (std::size_t t = 0; t < thread_count; ++t) {
     threads.emplace_back([&] {
-      for (std::size_t job = next++; job < jobs; job = next++) {
-        const std::size_t f = job % sum_of.size(), i = job / sum_of.size() * piece;
-        sums[f] += sum_of[f](data.subspan(i, std::min(piece, data.size() - i)));
+      for (std::size_t mine = next++; mine < pieces; mine = next++) {
+        const Sums of_piece = way(data.subspan(mine * piece, std::min(piece, data.size() - mine * piece)));
+        for (std::size_t f = 0; f < sums.size(); ++f) sums[f] += of_piece[f];
       }
     });
   }
