@@ -100,17 +100,34 @@ TEST(interpreter_lock, a_computation_has_checkpoints_under_the_lock_or_gives_it_
   EXPECT_GT(gives_up.shortest_call, 1ms) << "it computes meanwhile";
 }
 
+TEST(interpreter_lock, the_program_counts_the_threads_that_wait_at_the_same_time) {
+  most_at_once = 0;
+  for (int i = 0; i < 2; ++i) std::jthread([] { wait_for_reply(1ms); }).join();
+  EXPECT_EQ(most_at_once, 1);
+  {
+    std::jthread one([] { wait_for_reply(500ms); });
+    while (waiting_now < 1) std::this_thread::yield();
+    wait_for_reply(1ms);
+  }
+  EXPECT_EQ(most_at_once, 2);
+  EXPECT_EQ(waiting_now, 0);
+}
+
 TEST(interpreter_lock, under_the_real_lock_the_page_is_right_too) {
   if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
   const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const auto result =
       run("/usr/bin/python3", {root / "chapters/02_threads/interpreter_lock/real_lock.py"}, {.limit = 60s});
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  EXPECT_EQ(result.captures("^([a-z]+): \\d+ ms if it keeps the lock, \\d+ ms if it gives it up$"),
-            (std::vector<std::string>{"strspn", "usleep"}))
+  EXPECT_EQ(result.captures("^(\\d thread.*): \\d+ [mn]s if it keeps the lock, \\d+ [mn]s if it gives it up$"),
+            (std::vector<std::string>{"4 threads, strspn", "4 threads, usleep", "1 thread, abs"}))
       << result.text();
-  const auto times = result.captures("^usleep: (\\d+) ms"), given_up = result.captures("^usleep: .* (\\d+) ms if");
-  ASSERT_TRUE(times.size() == 1 && given_up.size() == 1) << result.text();
+  const auto times = result.captures("usleep: (\\d+) ms"), given_up = result.captures("usleep: .* (\\d+) ms if");
+  const auto replies = result.captures("^10 replies of 1 ms while another thread computes: (\\d+) ms$");
+  const auto lost = result.captures("^counter .* in 2 threads: (\\d+) % of the additions were lost$");
+  ASSERT_TRUE(times.size() == 1 && given_up.size() == 1 && replies.size() == 1 && lost.size() == 1) << result.text();
+  EXPECT_GE(std::stoi(replies[0]), 30);  // after each reply it waits up to 5 ms for the other thread
+  EXPECT_LE(std::stoi(lost[0]), 50);
   EXPECT_GE(std::stoi(times[0]), 80);  // a build without the lock would have 20 here
   EXPECT_GE(std::stoi(given_up[0]), 20);
   EXPECT_LT(std::stoi(given_up[0]), std::stoi(times[0]));

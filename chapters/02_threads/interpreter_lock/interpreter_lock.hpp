@@ -30,6 +30,7 @@ class InterpreterLock {
   /// To be called often while computing: if another thread has waited 5 ms for this one, it gets the lock, and this one
   /// waits for its next turn. (Tests give a time of their own as `now`.)
   void checkpoint(Clock::time_point now = Clock::now()) {
+    // This thread holds the lock, so nobody stops waiting between the two looks.
     if (waiting() == 0 || now - waiting_since() < switch_interval) return;
     unlock();
     lock();
