@@ -1,7 +1,6 @@
 /// The Fibonacci numbers: a header of one's own, as a module in Python is a file of one's own.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 namespace series {
@@ -12,7 +11,9 @@ inline std::vector<long> fibonacci_below(long limit) {
   long a = 0, b = 1;
   while (b < limit) {
     numbers.push_back(b);
-    a = std::exchange(b, a + b);  // sets b to a + b, and a to what b was before
+    const long sum = a + b;
+    a = b;
+    b = sum;
   }
   return numbers;
 }
