@@ -1,45 +1,73 @@
-/// The table of word_count: two forms of one job, side by side.
+/// The table of word_count: where each form of the job spends its time.
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "cookbook/measure.hpp"
 #include "cookbook/mpi.hpp"
 
-struct Counted {
-  long pairs;      ///< made by map, on all ranks
-  long different;  ///< words
+/// One run of the job. A step ends when all ranks have done it, since each call of the engine waits for all of them.
+struct Run {
+  long pairs = 0;                        ///< made by map, on all ranks
+  long different = 0;                    ///< words
+  double map = 0, shuffle = 0, all = 0;  ///< when the step was done, in seconds from the beginning
 };
 
-struct Both {
-  Counted each_word, per_chunk;
-};
-
-inline void print_head_of_table(const mpi::Environment& world) {
-  if (world.rank() > 0) return;
-  cookbook::println("{} ranks                            a pair per word       counted per chunk first", world.size());
-  cookbook::println("text              different       pairs     time         pairs     time    gain");
+/// The fastest of three runs. Called by all ranks.
+template <typename Job>
+Run fastest(Job job) {
+  Run best{.all = 1e18};
+  for (int i = 0; i < 3; ++i) {
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    const Run run = job();
+    if (run.all < best.all) best = run;
+  }
+  return best;
 }
 
-/// Runs both forms three times, by turns, and prints a row with the shortest time of each. Called by all ranks.
-template <typename EachWord, typename PerChunk>
-Both compare(const mpi::Environment& world, const char* name, EachWord each_word, PerChunk per_chunk) {
-  double each_ms = 1e18, chunk_ms = 1e18;
-  Both counted;
-  const auto timed = [](double& shortest, auto run) {
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+/// The time that rank 0 takes alone, in seconds, while the others sleep; the shortest of three. Called by all ranks.
+template <typename Work>
+double fastest_alone(const mpi::Environment& world, Work work) {
+  double best = 1e18;
+  for (int i = 0; i < 3; ++i) {
+    world.sleeping_barrier();
     const cookbook::Stopwatch watch;
-    const Counted result = run();
-    shortest = std::min(shortest, 1e3 * watch.seconds());
-    return result;
-  };
-  for (int run = 0; run < 3; ++run) {
-    counted.each_word = timed(each_ms, each_word);
-    counted.per_chunk = timed(chunk_ms, per_chunk);
+    if (world.rank() == 0) work();
+    best = std::min(best, watch.seconds());
+    world.sleeping_barrier();
   }
-  if (world.rank() == 0) {
-    cookbook::println("{:17}{:10}{:12}{:6.0f} ms{:14}{:6.0f} ms{:8.1f} x", name, counted.each_word.different,
-                      counted.each_word.pairs, each_ms, counted.per_chunk.pairs, chunk_ms, each_ms / chunk_ms);
+  return best;
+}
+
+inline void print_head(int ranks) {
+  cookbook::println("{:20}map makes a pair of      pairs      map  shuffle   reduce      all",
+                    fmt::format("{} ranks", ranks));
+}
+
+inline void print_row(const std::string& text, const char* pair_of, const Run& run) {
+  cookbook::println("{:20}{:20}{:10}{:6.0f} ms{:6.0f} ms{:6.0f} ms{:6.0f} ms", text, pair_of, run.pairs, 1e3 * run.map,
+                    1e3 * (run.shuffle - run.map), 1e3 * (run.all - run.shuffle), 1e3 * run.all);
+}
+
+inline void print_loop_row(double seconds) {
+  cookbook::println("{:20}{:57}{:6.0f} ms", "", "(no map: a loop on one rank)", 1e3 * seconds);
+}
+
+/// The most frequent words, equally frequent ones by the alphabet. Returns how many words there are, all counts
+/// together.
+inline long print_most_frequent(const std::unordered_map<std::string, long>& counts, long top) {
+  std::vector<std::pair<long, std::string>> list;
+  long words = 0;
+  for (const auto& [word, count] : counts) {
+    list.emplace_back(-count, word);
+    words += count;
   }
-  return counted;
+  std::sort(list.begin(), list.end());
+  list.resize(std::min(list.size(), static_cast<std::size_t>(top)));
+  for (const auto& [negative, word] : list) cookbook::println("{} {}", word, -negative);
+  return words;
 }
