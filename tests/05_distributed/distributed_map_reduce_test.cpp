@@ -27,7 +27,7 @@ using test_support::run_ranks;
 /// The number of this unit in the row of this name: the first one, which is for tasks that wait, or that of tasks
 /// which do not.
 double figure(const Result& result, const std::string& row, const std::string& unit, bool wait = true) {
-  const auto found = result.captures("^" + row + (wait ? " .*?" : " .* ms .*?") + "([\\d.]+) " + unit);
+  const auto found = result.captures("^" + row + (wait ? " .*?" : " .*? ms .*?") + "([\\d.]+) " + unit);
   return found.size() == 1 ? std::stod(found[0]) : -1;
 }
 
@@ -109,6 +109,22 @@ TEST(distributed_map_reduce, a_worker_that_is_killed_ends_the_job_with_a_message
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.text().find("rank 2"), std::string::npos) << result.text();
   EXPECT_EQ(result.leaked_processes, 0);
+}
+
+TEST(distributed_map_reduce_timing, rank_0_adds_all_lists_or_one_per_worker) {
+  const auto result = run_ranks(4, "distributed_map_reduce", {"--length", "1000000", "--tasks", "50"});
+  ASSERT_EQ(result.exit_code, 0) << result.text();
+  const auto adding = [&](const std::string& row) {
+    const auto found = result.captures("^" + row + " .*? ms .*? ms +(\\d+) ms ");
+    return found.size() == 1 ? std::stod(found[0]) : -1;
+  };
+  for (const std::string row : {"plain loop at rank 0", "map", "map_as_completed"}) {
+    EXPECT_GT(adding(row), 5) << result.text();  // 50 lists of 8 MB
+    EXPECT_LE(adding(row), figure(result, row, "ms", false)) << result.text();
+  }
+  EXPECT_GE(adding("map_reduce"), 0) << result.text();
+  EXPECT_LT(adding("map_reduce"), adding("map") / 3) << result.text();  // three lists, of which the first is moved
+  EXPECT_LE(adding("no manager, MPI_Reduce"), figure(result, "no manager, MPI_Reduce", "ms", false)) << result.text();
 }
 
 TEST(distributed_map_reduce_timing, three_workers_are_nearly_three_times_as_fast_and_four_ranks_four_times) {

@@ -77,8 +77,13 @@ std::vector<Numbers> map(const mpi::Environment& world, int tasks, Work work, lo
 /// `combine` has to be associative and commutative. `bytes`: see map_as_completed().
 template <typename Work, typename Combine>
 Numbers map_reduce(const mpi::Environment& world, int tasks, Work work, Combine combine, long* bytes = nullptr) {
-  std::optional<Numbers> mine;
-  const auto add = [&](Numbers&& result) { mine ? combine(*mine, result) : void(mine = std::move(result)); };
+  std::optional<Numbers> mine;  // what this rank has combined so far
+  const auto add = [&](Numbers&& result) {
+    if (mine)
+      combine(*mine, result);
+    else
+      mine = std::move(result);
+  };
   const auto work_and_add = [&](int task) {
     add(work(task));
     return Numbers();  // the result stays here
