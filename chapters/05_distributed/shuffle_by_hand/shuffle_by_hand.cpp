@@ -86,19 +86,17 @@ int main(int argc, char** argv) {
   const std::vector<Owned> list = sorted(on_rank_0(world, owned));
   if (world.rank() == 0) print_words(list, found_by, top);
 
-  std::string head = "sent                     ", each_row = "each word is sent        ",
-              row = "words are counted first  ";
+  SentTable table;
   const auto add_column = [&](const std::string& name, const Outgoing& by_word, const Outgoing& by_count) {
-    head += fmt::format("{:>31}", name);
-    each_row += size_of_all(by_word.messages, by_word.pairs);
-    row += size_of_all(by_count.messages, by_count.pairs);
+    table.add_column(name, size_of_all(by_word.messages, by_word.pairs),
+                     size_of_all(by_count.messages, by_count.pairs));
   };
   add_column(file.empty() ? "six sentences" : "the file", each, counted);
   if (file.empty()) {
     Text same = *open_text(world, "", copies);
     add_column(fmt::format("the same {} times", copies), each_word(world, same), counted_first(world, same));
   }
-  if (world.rank() == 0) cookbook::println("{}\n{}\n{}", head, each_row, row);
+  if (world.rank() == 0) table.print();
 
   const long differences = mpi::sum_over_ranks(owned != by_each);
   cookbook::Checks checks;

@@ -13,7 +13,7 @@
 
 int main() {
   const mpi::Environment world;
-  // Python's salt is a random number; this one is sure to lead to different owners.
+  // Python's salt is random; on four ranks this one is sure to lead to different owners.
   const std::size_t ranks = world.size(), salt = 1000 + world.rank();
   Messages messages(ranks);
   for (int i = 0; i < 100; ++i) {  // each rank has found each of the words "0" to "99" once

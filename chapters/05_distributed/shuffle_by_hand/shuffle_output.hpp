@@ -50,3 +50,18 @@ inline std::string size_of_all(const Messages& messages, long pairs) {
   for (const std::string& message : messages) bytes += static_cast<long>(message.size());
   return fmt::format("{:9} pairs,{:9} bytes", mpi::sum_over_ranks(pairs), mpi::sum_over_ranks(bytes));
 }
+
+/// How much is sent, a column per text.
+class SentTable {
+ public:
+  void add_column(const std::string& text, const std::string& each_word, const std::string& counted_first) {
+    head_ += fmt::format("{:>31}", text);
+    each_word_ += each_word;
+    counted_first_ += counted_first;
+  }
+  void print() const { cookbook::println("{}\n{}\n{}", head_, each_word_, counted_first_); }
+
+ private:
+  std::string head_ = "sent                     ", each_word_ = "each word is sent        ",
+              counted_first_ = "words are counted first  ";
+};
