@@ -21,11 +21,10 @@ class ChainWorker {
     broker_.consume("celery");
   }
 
-  /// Called between the two steps whose order matters: the broker has what takes a task's place, and the task still.
-  std::function<void()> between = [] {};
+  virtual ~ChainWorker() = default;
 
-  /// The other order: between the two steps the broker has neither.
-  bool acknowledge_first = false;
+  /// Called when the broker has what takes a task's place, and the task still: a place to kill the worker at.
+  std::function<void()> between = [] {};
 
   /// Takes so many tasks. Throws amqp::Error if the broker is gone.
   void run(int tasks) {
@@ -47,20 +46,20 @@ class ChainWorker {
     }
   }
 
- private:
-  /// The broker may send one message besides those that are held, the task to be executed. Others get the next one.
-  void set_prefetch() { broker_.prefetch(static_cast<std::uint16_t>(std::min<std::size_t>(held_.size() + 1, 65'535))); }
+ protected:
+  virtual void handle(const amqp::Delivery& message) {
+    publish_what_takes_its_place(message);
+    broker_.confirm();  // the broker has what takes the task's place,
+    between();
+    broker_.acknowledge(message);  // so it may forget the task
+  }
 
-  void handle(const amqp::Delivery& message) {
-    if (acknowledge_first) {  // wrong: the task is lost if this worker is killed
-      broker_.acknowledge(message);
-      between();
-    }
+  void publish_what_takes_its_place(const amqp::Delivery& message) {
     Task task = unread_task(message);
     try {
       task = read_task(message);
       check_chain(task);
-      replace(task, execute(task));  // publishes what takes its place
+      replace(task, execute(task));
     } catch (const Retry& retry) {
       replace_by_itself(task, retry);
     } catch (const Malformed& malformed) {
@@ -68,11 +67,13 @@ class ChainWorker {
     } catch (const TaskError& error) {
       replace(task, failure(error));
     }
-    if (acknowledge_first) return;
-    broker_.confirm();  // the broker has what takes the task's place,
-    between();
-    broker_.acknowledge(message);  // so it may forget the task
   }
+
+  amqp::Connection broker_;
+
+ private:
+  /// The broker may send one message besides those that are held, the task to be executed. Others get the next one.
+  void set_prefetch() { broker_.prefetch(static_cast<std::uint16_t>(std::min<std::size_t>(held_.size() + 1, 65'535))); }
 
   /// Whatever the task throws becomes its result, too; but not Retry.
   Result execute(const Task& task) const {
@@ -141,7 +142,6 @@ class ChainWorker {
     return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(held_.begin()->first - now()), {}, longest);
   }
 
-  amqp::Connection broker_;
   const Registry& registry_;
   std::multimap<Time, amqp::Delivery> held_;  ///< tasks that are not due yet, unacknowledged
 };
