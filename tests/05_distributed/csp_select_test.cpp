@@ -28,8 +28,9 @@ TEST(csp_select, the_order_is_the_same_in_every_run) {
   const auto first = run("csp_select");
   ASSERT_EQ(first.exit_code, 0) << first.text();
   EXPECT_TRUE(first.has_line("in turn: a1@10 b1@40 a2@40 b2@80 a3@80 timeout at 130")) << first.text();
-  EXPECT_TRUE(first.has_line("planned: a1@10 a2@20 a3@30 b1@40 a4@40 a5@50 b2@80")) << first.text();
-  EXPECT_TRUE(first.has_line("longest wait until a value was read: 40 ticks in turn, 0 with select")) << first.text();
+  EXPECT_TRUE(first.has_line("planned: a1@10 a2@20 a3@30 a4@40 b1@40 a5@50 b2@80")) << first.text();
+  EXPECT_TRUE(first.has_line("values read: 5 in turn, 7 with select")) << first.text();
+  EXPECT_TRUE(first.has_line("longest wait of a writer: 50 ticks in turn, 0 with select")) << first.text();
   EXPECT_TRUE(first.has_line("select:  a1@10 a2@20 a3@30 b1@40 a4@40 a5@50 b2@80 timeout at 130")) << first.text();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(run("csp_select").out, first.out);
 }
@@ -38,6 +39,8 @@ TEST(csp_select, a_short_timeout_ends_the_reading_early) {
   const auto result = run("csp_select", {"--timeout", "12"});
   EXPECT_TRUE(result.has_line("select:  a1@10 a2@20 a3@30 b1@40 a4@40 a5@50 timeout at 62")) << result.text();
   EXPECT_TRUE(result.has_line("in turn: a1@10 timeout at 22")) << result.text();
+  EXPECT_TRUE(result.has_line("values read: 1 in turn, 6 with select")) << result.text();
+  EXPECT_TRUE(result.has_line("longest wait of a writer: 2 ticks in turn, 0 with select")) << result.text();
   EXPECT_TRUE(result.has_line("FAIL  values read by select: 6, expected 7")) << result.text();
 }
 

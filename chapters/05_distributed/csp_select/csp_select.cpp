@@ -9,7 +9,7 @@
 // Run:     csp_select [--timeout N]
 
 #include <algorithm>
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,19 +21,41 @@
 namespace {
 
 using boost::fibers::fiber;
-constexpr long never = 1'000;                                                   // ticks; all is over before
-const std::vector<long> often_at = {10, 20, 30, 40, 50}, seldom_at = {40, 80};  // ticks at which the writers write
 
 /// What was seen of one run.
 struct Seen {
-  std::string order;        ///< which values were read, and at which ticks
-  std::vector<long> waits;  ///< of the writers whose values were read, in ticks
+  std::string order;  ///< which values were read, and at which ticks
+  int values = 0;     ///< that were read
+  long longest_wait = 0;
 
-  long longest_wait() const { return waits.empty() ? 0 : *std::max_element(waits.begin(), waits.end()); }
   void note(const std::string& channel, int value, long tick) {
-    order += fmt::format(" {}{}@{}", channel, value, tick);
+    order += fmt::format("{}{}@{} ", channel, value, tick);
+    ++values;
   }
 };
+
+/// Reads from a and b in turn.
+void read_in_turn(World& world, Channel& a, Channel& b, long timeout, Seen& seen) {
+  for (int turn = 0;; ++turn) {
+    Channel& next = turn % 2 == 0 ? a : b;
+    const auto [channel, value] = Channel::select(world, {&next}, world.now + timeout);  // from one: a plain read
+    if (channel == Channel::none) break;
+    seen.note(turn % 2 == 0 ? "a" : "b", value, world.now);
+  }
+}
+
+/// Reads from whichever is ready first.
+void read_selected(World& world, Channel& a, Channel& b, long timeout, Seen& seen) {
+  for (int first = 0;;) {
+    const auto [channel, value] = Channel::select(world, {&a, &b}, world.now + timeout, first);
+    if (channel == Channel::none) break;
+    seen.note(channel == 0 ? "a" : "b", value, world.now);
+    first = channel + 1;  // if both are ready next time, the other channel comes first
+  }
+}
+
+constexpr long never = 1'000;                                          // ticks; all is over before
+const std::vector<long> a_at = {10, 20, 30, 40, 50}, b_at = {40, 80};  // ticks at which the writers write
 
 /// Writes one value at each of the given ticks, or later if the one before it has not been read by then.
 void write_at(World& world, Channel& to, const std::vector<long>& ticks, Seen& seen) {
@@ -41,62 +63,39 @@ void write_at(World& world, Channel& to, const std::vector<long>& ticks, Seen& s
   for (const long tick : ticks) {
     world.sleep_until(tick);
     const long start = world.now;
-    if (!to.write(++number)) return;
-    seen.waits.push_back(world.now - start);
+    const bool read = to.write(++number);
+    seen.longest_wait = std::max(seen.longest_wait, world.now - start);
+    if (!read) return;
   }
 }
 
-/// Reads from `often` and `seldom` in turn.
-void read_in_turn(World& world, Channel& often, Channel& seldom, long timeout, Seen& seen) {
-  for (int turn = 0;; ++turn) {
-    Channel& next = turn % 2 == 0 ? often : seldom;
-    const auto [channel, value] = Channel::select(world, {&next}, world.now + timeout);  // a plain read
-    if (channel == Channel::none) break;
-    seen.note(turn % 2 == 0 ? "a" : "b", value, world.now);
-  }
-}
-
-/// Reads from whichever is ready first.
-void read_selected(World& world, Channel& often, Channel& seldom, long timeout, Seen& seen) {
-  for (int last = 1;;) {  // as if `seldom` had been read: the search begins behind it, again at `often`
-    const auto [channel, value] = Channel::select(world, {&often, &seldom}, world.now + timeout, last + 1);
-    if (channel == Channel::none) break;
-    last = channel;  // next time the other channel comes first, if both are ready
-    seen.note(channel == 0 ? "a" : "b", value, world.now);
-  }
-}
-
-/// When each value would be read if no writer ever waited.
-Seen planned() {
-  Seen seen;
-  for (long tick = 0; tick < never; ++tick) {
-    const auto add = [&](const std::string& channel, const std::vector<long>& ticks) {
-      const auto place = std::find(ticks.begin(), ticks.end(), tick);
-      if (place != ticks.end()) seen.note(channel, static_cast<int>(place - ticks.begin()) + 1, tick);
-    };
-    add("b", seldom_at);
-    add("a", often_at);
-  }
-  return seen;
-}
-
-/// Runs two writers and a reader.
+/// Runs two writers and a reader, which closes the channels when it gives up.
 template <typename Read>
 Seen run(Read read, long timeout) {
   Seen seen;
   World world;
-  Channel often(world), seldom(world);
-  fiber a([&] { write_at(world, often, often_at, seen); });
-  fiber b([&] { write_at(world, seldom, seldom_at, seen); });
+  Channel a(world), b(world);
+  fiber writer_of_a([&] { write_at(world, a, a_at, seen); });
+  fiber writer_of_b([&] { write_at(world, b, b_at, seen); });
   fiber reader([&] {
-    read(world, often, seldom, timeout, seen);
-    seen.order += " timeout at " + std::to_string(world.now);
-    often.close();
-    seldom.close();
+    read(world, a, b, timeout, seen);
+    seen.order += "timeout at " + std::to_string(world.now);
+    a.close();
+    b.close();
   });
   world.run_until(never);
-  for (fiber* process : {&a, &b, &reader}) process->join();
+  for (fiber* process : {&writer_of_a, &writer_of_b, &reader}) process->join();
   return seen;
+}
+
+/// When each value would be read if no writer ever waited.
+std::string planned() {
+  std::multimap<long, std::string> values;
+  for (std::size_t i = 0; i < a_at.size(); ++i) values.emplace(a_at[i], fmt::format("a{}", i + 1));
+  for (std::size_t i = 0; i < b_at.size(); ++i) values.emplace(b_at[i], fmt::format("b{}", i + 1));
+  std::string order;
+  for (const auto& [tick, value] : values) order += fmt::format(" {}@{}", value, tick);
+  return order;
 }
 
 }  // namespace
@@ -108,13 +107,14 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
 
   const Seen in_turn = run(read_in_turn, timeout), selected = run(read_selected, timeout);
-  cookbook::println("planned: {}", planned().order.substr(1));
-  cookbook::println("in turn: {}", in_turn.order.substr(1));
-  cookbook::println("select:  {}", selected.order.substr(1));
-  cookbook::println("longest wait until a value was read: {} ticks in turn, {} with select", in_turn.longest_wait(),
-                    selected.longest_wait());
+  cookbook::println("planned:{}", planned());
+  cookbook::println("in turn: {}", in_turn.order);
+  cookbook::println("select:  {}", selected.order);
+  cookbook::println("values read: {} in turn, {} with select", in_turn.values, selected.values);
+  cookbook::println("longest wait of a writer: {} ticks in turn, {} with select", in_turn.longest_wait,
+                    selected.longest_wait);
   cookbook::Checks checks;
-  checks.equal("values read by select", selected.waits.size(), 7);
+  checks.equal("values read by select", selected.values, 7);
   checks.equal("b1 is read before a4", selected.order.find("b1") < selected.order.find("a4"), true);
   return checks.exit_code();
 }
