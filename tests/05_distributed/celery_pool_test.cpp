@@ -128,7 +128,7 @@ TEST(celery_pool, a_task_that_no_process_has_read_is_not_lost) {
   while (done.empty()) done = pool.wait(-1, 1s);
   EXPECT_EQ(std::get<celery::Result>(done[0].outcome).value, 12);
   // A task that was read is lost, and is not executed a second time.
-  EXPECT_EQ(outcome_in(pool, "crash"), "FAILURE: WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(outcome_in(pool, "crash"), "FAILURE: WorkerLostError: its process has ended");
   EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
 }
 
@@ -142,8 +142,7 @@ TEST(celery_pool, a_task_that_crashes_is_noticed_although_a_program_that_it_has_
   pool.execute(*pool.idle(), {{}, {.name = "crash", .id = "1", .time_limit = 10}});
   std::vector<celery::Done> done;
   while (done.empty()) done = pool.wait(-1, 1s);
-  EXPECT_EQ(std::get<celery::Result>(done[0].outcome).traceback,
-            "WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(std::get<celery::Result>(done[0].outcome).traceback, "WorkerLostError: its process has ended");
 }
 
 TEST(celery_pool, a_process_that_sends_or_reads_only_a_part_does_not_hold_up_the_worker) {
@@ -271,9 +270,8 @@ TEST(celery_pool, what_is_no_json_harms_neither_the_worker_nor_the_process) {
   EXPECT_EQ(outcome_in(pool, "levels", {10'000}), "FAILURE: EncodeError: the result has more than 30 levels");
   EXPECT_EQ(outcome_in(pool, "long"), "FAILURE: EncodeError: the result has more than 16 MiB");
   EXPECT_EQ(pool.processes()[0].pid, process);
-  EXPECT_EQ(outcome_in(pool, "rubbish"), "FAILURE: WorkerLostError: the process that executed the task has ended");
-  EXPECT_EQ(outcome_in(pool, "endless rubbish"),
-            "FAILURE: WorkerLostError: the process that executed the task has ended");
+  EXPECT_EQ(outcome_in(pool, "rubbish"), "FAILURE: WorkerLostError: its process has ended");
+  EXPECT_EQ(outcome_in(pool, "endless rubbish"), "FAILURE: WorkerLostError: its process has ended");
   EXPECT_EQ(outcome_in(pool, "add", {5, 5}), "SUCCESS: 10");
 }
 

@@ -146,7 +146,7 @@ class Pool {
   static void kill(Process& process, const Result& reason) {
     if (process.end_reason) return;
     process.end_reason = reason;
-    kill_all_of(process);  // and collect() finds out that it has ended
+    kill_all_of(process);  // then collect() reads the end of the data
   }
 
   struct Limit {
@@ -186,9 +186,10 @@ class Pool {
     if (never_read && !process.end_reason && !std::exchange(process.job->given_again, true)) {
       return execute(process, *std::exchange(process.job, std::nullopt));
     }
-    const TaskError lost("WorkerLostError", "the process that executed the task has ended", "billiard.exceptions");
-    done.push_back({std::move(*process.job), outcome.value_or(process.end_reason.value_or(failure(lost))),
-                    std::chrono::duration<double>(Clock::now() - process.since).count()});
+    const Result lost = failure({"WorkerLostError", "its process has ended", "billiard.exceptions"});
+    Outcome answer = outcome.value_or(process.end_reason.value_or(lost));
+    const std::chrono::duration<double> seconds = Clock::now() - process.since;
+    done.push_back({std::move(*process.job), std::move(answer), seconds.count()});
     process.job.reset();
     process.end_reason.reset();
   }

@@ -50,7 +50,7 @@ class Table {
     const auto now = [](const std::string& before, const std::string& after) {
       return before == after ? "the same" : "another";
     };
-    cookbook::println("{:<26}  {:<61}  {:>5.1f} ms  {:<8}  {}", what, result, ms, now(worker, ids_.first),
+    cookbook::println("{:<26}  {:<38}  {:>5.1f} ms  {:<8}  {}", what, result, ms, now(worker, ids_.first),
                       now(process, ids_.second));
     if (result != expected) ++unexpected;
     start_clock();
@@ -97,10 +97,10 @@ int main(int argc, char** argv) {
     return task;
   };
 
-  cookbook::println("{:<26}  {:<61}  {:>8}  {:<8}  its process", "task", "what the client gets", "after", "worker");
+  cookbook::println("{:<26}  {:<38}  {:>8}  {:<8}  process", "task", "what the client gets", "after", "worker");
   Table table(client);
   table.show("add(5, 5)", client.delay("app.add", 5, 5), "10");
-  table.show("crash()", client.delay("app.crash"), "WorkerLostError: the process that executed the task has ended");
+  table.show("crash()", client.delay("app.crash"), "WorkerLostError: its process has ended");
 
   const double limit = 1e-3 * limit_ms;
   table.show(fmt::format("nap(60), limit {} s", limit), client.apply_async("app.nap", {60}, {}, {.time_limit = limit}),

@@ -14,7 +14,9 @@ namespace celery {
 
 inline volatile std::sig_atomic_t stop_wanted = 0;
 
-/// For one thread: this process never executes a task, so it never waits for one to end.
+/// For one thread: this process never executes a task, so it never waits for one to end. Unlike Python's worker it does
+/// not remember the ids of revoked tasks that the broker has not delivered yet, and a soft time limit kills the task,
+/// since an exception cannot be thrown into a C++ function from outside.
 class PoolWorker {
  public:
   PoolWorker(const std::string& url, const Registry& registry, int concurrency)
