@@ -17,6 +17,9 @@ struct Retired : std::exception {
   const char* what() const noexcept override { return "nobody is left at the other end of the channel"; }
 };
 
+/// Whether a fiber that is woken has met one of the other side; if not, the channel has ended.
+enum class Met { no, yes };
+
 /// Any number of writers and readers, all of them fibers of one thread. Fibers take turns only where they wait, so
 /// nothing here needs a lock. Processes use the channel through its ends.
 template <typename T>
@@ -54,7 +57,7 @@ class Channel {
     void poison() {
       if (!channel_) return;
       channel_->poisoned_ = true;
-      while (!channel_->waiting_.empty()) channel_->wake_first(false);
+      while (!channel_->waiting_.empty()) channel_->wake_first(Met::no);
     }
 
     /// Leaves. When the last writer has left, readers get the exception Retired, and the other way round.
@@ -62,7 +65,7 @@ class Channel {
       Channel* const channel = std::exchange(channel_, nullptr);
       if (!channel || --channel->open_[writes] > 0) return;
       channel->left_[writes] = true;
-      while (!channel->waiting_.empty()) channel->wake_first(false);
+      while (!channel->waiting_.empty()) channel->wake_first(Met::no);
     }
 
    private:
@@ -91,9 +94,10 @@ class Channel {
     refuse_if_over(self.writes);
     if (!waiting_.empty() && waiting_.front()->writes != self.writes) {
       Visit& other = *waiting_.front();
-      Visit &from = self.writes ? self : other, &to = self.writes ? other : self;
-      to.value = std::move(from.value);
-      wake_first(true);  // true: it has met somebody, and goes on with its value
+      Visit& writer = self.writes ? self : other;
+      Visit& reader = self.writes ? other : self;
+      reader.value = std::move(writer.value);
+      wake_first(Met::yes);
       return;
     }
     self.waiting = boost::fibers::context::active();
@@ -102,10 +106,10 @@ class Channel {
     if (!self.met) refuse_if_over(self.writes);
   }
 
-  void wake_first(bool met) {
+  void wake_first(Met met) {
     Visit& first = *waiting_.front();
     waiting_.pop_front();
-    first.met = met;
+    first.met = met == Met::yes;
     boost::fibers::context::active()->schedule(std::exchange(first.waiting, nullptr));  // runs when this fiber waits
   }
 

@@ -15,64 +15,24 @@
 #include "cookbook/options.hpp"
 #include "cookbook/print.hpp"
 #include "process.hpp"
+#include "shown_ends.hpp"
 
 namespace {
 
 using Numbers = std::vector<int>;
 
-template <typename Writer>
-void counter(Writer& out, int limit) {
+void counter(ShownWriter& out, int limit) {
   for (int i = 0; i < limit; ++i) out(i);  // returns when the value has been given to a reader
 }
 
-template <typename Reader>
-void printer(Reader& in, Numbers& printed) {
+void printer(ShownReader& in, Numbers& printed) {
   for (;;) printed.push_back(in());  // in the end it throws Retired: nobody will write any more
 }
 
-template <typename Reader>
-void printer_of_one(Reader& in, Numbers& printed) {
+void printer_of_one(ShownReader& in, Numbers& printed) {
   printed.push_back(in());
   in.poison();
 }
-
-/// The end of a channel for the counter, which prints what happens.
-struct ShownWriter {
-  Channel<int>::Writer end;
-  void operator()(int i) {
-    cookbook::println("writes {}{}", i, end.would_wait() ? ", waits" : "");
-    try {
-      end(i);
-    } catch (const std::exception& over) {
-      cookbook::println("hears: {}", over.what());
-      throw;
-    }
-    cookbook::println("goes on after {}", i);
-  }
-  void poison() { end.poison(); }
-  void retire() { end.retire(); }
-};
-
-/// The same for the printer, whose lines stand further to the right.
-struct ShownReader {
-  Channel<int>::Reader end;
-  int operator()() {
-    cookbook::println("{:20}reads{}", "", end.would_wait() ? ", waits" : "");
-    try {
-      const int i = end();
-      cookbook::println("{:20}has {}", "", i);
-      return i;
-    } catch (const std::exception& over) {
-      cookbook::println("{:20}hears: {}", "", over.what());
-      throw;
-    }
-  }
-  void poison() {
-    cookbook::println("{:20}poisons the channel", "");
-    end.poison();
-  }
-  void retire() { end.retire(); }
-};
 
 }  // namespace
 
