@@ -19,13 +19,52 @@
 #include "cookbook/checks.hpp"
 #include "cookbook/cuda.hpp"
 #include "cookbook/options.hpp"
-#include "fastest.hpp"
+#include "time_per_step.hpp"
 
 namespace {
 
 namespace cg = cooperative_groups;
 
 constexpr int threads = 1024, per_thread = 16, steps = 24;  // threads per block, numbers per thread
+
+// The parts of a step; they follow below.
+__device__ void load(const float* numbers, float (&mine)[per_thread]);
+__device__ void count_below(const float (&mine)[per_thread], float limit, unsigned* total);
+__host__ __device__ float after_step(float at_least, float width, unsigned below, unsigned count);
+
+/// All steps in one launch. The threads keep their numbers while they wait; for comparison, `keep` can be false.
+template <bool keep>
+__global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
+    all_steps(const float* numbers, unsigned* below, float* median) {
+  const cg::grid_group grid = cg::this_grid();
+  const unsigned count = per_thread * grid.num_threads();
+  float mine[per_thread];
+  float at_least = 0, width = 0.5F;  // the median is at least that, and less than at_least + 2 * width
+  load(numbers, mine);               // into registers, where they stay
+  for (int step = 0; step < steps; ++step, width /= 2) {
+    if (!keep) load(numbers, mine);
+    // below[step]: how many numbers of the whole grid are below the limit at_least + width
+    count_below(mine, at_least + width, &below[step]);
+    grid.sync();  // waits for all threads of all blocks
+    at_least = after_step(at_least, width, below[step], count);
+  }
+  if (blockIdx.x + threadIdx.x == 0) *median = at_least;
+}
+
+/// <<<blocks, threads, 0, stream>>> for a kernel whose blocks wait for one another. Refused unless all run at once.
+template <typename Kernel, typename... Arguments>
+cudaError_t launch_cooperatively(Kernel* kernel, unsigned blocks, cudaStream_t stream, Arguments... arguments) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
 
 /// What the median is at least, if so many of all numbers are below at_least + width: if these are no more than half,
 /// the median is not among them. (Of an even number of numbers, the median is here the first of the upper half.)
@@ -56,38 +95,9 @@ __device__ void count_below(const float (&mine)[per_thread], float limit, unsign
   if (tile.thread_rank() == 0) atomicAdd(total, below);
 }
 
-/// All steps in one launch. The threads keep their numbers while they wait.
-__global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
-    all_steps(const float* numbers, unsigned* below, float* median) {
-  const cg::grid_group grid = cg::this_grid();
-  const unsigned count = per_thread * grid.num_threads();
-  float mine[per_thread], at_least = 0, width = 0.5F;
-  load(numbers, mine);  // into registers, where they stay
-  for (int step = 0; step < steps; ++step, width /= 2) {
-    count_below(mine, at_least + width, &below[step]);
-    grid.sync();  // waits for all threads of all blocks
-    at_least = after_step(at_least, width, below[step], count);
-  }
-  if (blockIdx.x + threadIdx.x == 0) *median = at_least;
-}
-
-/// For comparison: the same, but each step loads the numbers again.
-__global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
-    all_steps_loading(const float* numbers, unsigned* below, float* median) {
-  const cg::grid_group grid = cg::this_grid();
-  const unsigned count = per_thread * grid.num_threads();
-  float mine[per_thread], at_least = 0, width = 0.5F;
-  for (int step = 0; step < steps; ++step, width /= 2) {
-    load(numbers, mine);
-    count_below(mine, at_least + width, &below[step]);
-    grid.sync();
-    at_least = after_step(at_least, width, below[step], count);
-  }
-  if (blockIdx.x + threadIdx.x == 0) *median = at_least;
-}
-
 /// A launch for each step: it finishes the step before, and counts for its own.
-__global__ void one_step(const float* numbers, float* at_least, unsigned* below, int step, float width) {
+__global__ void __launch_bounds__(threads, gpu::threads_per_multiprocessor / threads)
+    one_step(const float* numbers, float* at_least, unsigned* below, int step, float width) {
   const cg::grid_group grid = cg::this_grid();
   const unsigned count = per_thread * grid.num_threads();
   float mine[per_thread];
@@ -97,40 +107,36 @@ __global__ void one_step(const float* numbers, float* at_least, unsigned* below,
   count_below(mine, now + width, &below[step]);
 }
 
+/// What the forms need, and the forms: each queues all steps.
+struct Search {
+  int blocks;
+  gpu::DeviceArray<float> numbers;
+  gpu::DeviceArray<unsigned> below{steps};
+  gpu::DeviceArray<float> at_least{steps}, found{1};
+
+  void by_launches(cudaStream_t stream) {
+    set_to_zero(stream);
+    float width = 0.5F;
+    for (int step = 0; step < steps; ++step, width /= 2) {
+      one_step<<<blocks, threads, 0, stream>>>(numbers.data(), at_least.data(), below.data(), step, width);
+      CUDA_CHECK(cudaGetLastError());
+    }
+  }
+  template <bool keep>
+  void by_barriers(cudaStream_t stream) {
+    set_to_zero(stream);
+    CUDA_CHECK(launch_cooperatively(all_steps<keep>, blocks, stream, numbers.data(), below.data(), found.data()));
+  }
+  void set_to_zero(cudaStream_t stream) {
+    CUDA_CHECK(cudaMemsetAsync(below.data(), 0, steps * sizeof(unsigned), stream));
+  }
+  void poison() { below.poison(), at_least.poison(), found.poison(); }
+};
+
+// The wait alone.
+__global__ void nothing() {}
 __global__ void only_barriers(int count) {
   for (int i = 0; i < count; ++i) cg::this_grid().sync();
-}
-__global__ void nothing() {}
-
-/// <<<blocks, threads, 0, stream>>> for a kernel whose blocks wait for one another. Refused unless all run at once.
-template <typename Kernel, typename... Arguments>
-cudaError_t launch_cooperatively(Kernel* kernel, unsigned blocks, cudaStream_t stream, Arguments... arguments) {
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.stream = stream;
-  config.attrs = &cooperative;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, arguments...);
-}
-
-/// Seconds per step, the shortest of three times. `work(stream)` queues all steps; it is repeated 20 times.
-template <typename Work>
-double by_host(Work work) {
-  const auto repeated = [&] {
-    for (int i = 0; i < 20; ++i) work(nullptr);
-  };
-  return fastest_alone(repeated, 3) / 20 / steps;
-}
-
-/// The same, recorded in a graph (recipe cuda_graph): the device goes from one kernel to the next without the host.
-template <typename Work>
-double in_graph(Work work) {
-  cookbook::Benchmark row = gpu::graph_row("", steps, work, 20);
-  return std::min({row.run(), row.run(), row.run()}) / steps;
 }
 
 void print(const char* barrier, double waiting, double step) {
@@ -146,34 +152,16 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (!gpu::device_found()) return gpu::skipped;
   const int at_once =
-      std::min(gpu::resident_blocks(all_steps, threads), gpu::resident_blocks(all_steps_loading, threads));
+      std::min(gpu::resident_blocks(all_steps<true>, threads), gpu::resident_blocks(all_steps<false>, threads));
   blocks = blocks == 0 ? at_once : std::min(blocks, at_once);
 
   const unsigned count = blocks * threads * per_thread;
   std::vector<float> numbers = gpu::random_numbers(5, count);
   for (float& number : numbers) number = (number + 1) / 2;  // 24 bits behind the point: a step finds one of them
-  const gpu::DeviceArray<float> on_device(numbers);
-  gpu::DeviceArray<unsigned> below(steps);
-  gpu::DeviceArray<float> at_least(steps), found(1);
-  const auto set_to_zero = [&](cudaStream_t stream) {
-    CUDA_CHECK(cudaMemsetAsync(below.data(), 0, steps * sizeof(unsigned), stream));
-  };
-  const auto launches = [&](cudaStream_t stream) {
-    set_to_zero(stream);
-    float width = 0.5F;
-    for (int step = 0; step < steps; ++step, width /= 2) {
-      one_step<<<blocks, threads, 0, stream>>>(on_device.data(), at_least.data(), below.data(), step, width);
-      CUDA_CHECK(cudaGetLastError());
-    }
-  };
-  const auto barriers_loading = [&](cudaStream_t stream) {
-    set_to_zero(stream);
-    CUDA_CHECK(launch_cooperatively(all_steps_loading, blocks, stream, on_device.data(), below.data(), found.data()));
-  };
-  const auto barriers_keeping = [&](cudaStream_t stream) {
-    set_to_zero(stream);
-    CUDA_CHECK(launch_cooperatively(all_steps, blocks, stream, on_device.data(), below.data(), found.data()));
-  };
+  Search search{blocks, gpu::DeviceArray<float>(numbers)};
+  const auto launches = [&](cudaStream_t stream) { search.by_launches(stream); };
+  const auto loading = [&](cudaStream_t stream) { search.by_barriers<false>(stream); };
+  const auto keeping = [&](cudaStream_t stream) { search.by_barriers<true>(stream); };
   const auto empty_launches = [&](cudaStream_t stream) {
     for (int step = 0; step < steps; ++step) {
       nothing<<<blocks, threads, 0, stream>>>();
@@ -186,28 +174,27 @@ int main(int argc, char** argv) {
 
   const auto median = numbers.begin() + count / 2;
   std::nth_element(numbers.begin(), median, numbers.end());
-  int wrong = 0;
-  below.poison();
-  at_least.poison();
+  search.poison();
   launches(nullptr);  // no launch follows the last one, so the host draws the last conclusion
-  wrong += after_step(at_least.to_host().back(), 0x1p-24F, below.to_host().back(), count) != *median;
-  for (const bool keep : {false, true}) {
-    below.poison();
-    found.poison();
-    keep ? barriers_keeping(nullptr) : barriers_loading(nullptr);
-    wrong += found.to_host()[0] != *median;
-  }
+  int wrong =
+      after_step(search.at_least.to_host()[steps - 1], 0x1p-24F, search.below.to_host()[steps - 1], count) != *median;
+  search.poison();
+  loading(nullptr);
+  wrong += search.found.to_host()[0] != *median;
+  search.poison();
+  keeping(nullptr);
+  wrong += search.found.to_host()[0] != *median;
 
   cookbook::println("the median of {} numbers in {} steps", count, steps);
   cookbook::println("{:<46}{:>17}{:>16}", "all blocks wait for one another by", "the wait alone", "a whole step");
-  print("a launch per step, from the host", by_host(empty_launches), by_host(launches));
-  print("a launch per step, in a graph", in_graph(empty_launches), in_graph(launches));
-  const double barrier = in_graph(empty_barriers);
-  print("a barrier in the kernel, numbers loaded again", barrier, in_graph(barriers_loading));
-  print("a barrier in the kernel, numbers kept", barrier, in_graph(barriers_keeping));
+  print("a launch per step, from the host", by_host(steps, empty_launches), by_host(steps, launches));
+  print("a launch per step, in a graph", in_graph(steps, empty_launches), in_graph(steps, launches));
+  const double barrier = in_graph(steps, empty_barriers);
+  print("a barrier in the kernel, numbers loaded again", barrier, in_graph(steps, loading));
+  print("a barrier in the kernel, numbers kept", barrier, in_graph(steps, keeping));
 
-  const cudaError_t too_large =
-      launch_cooperatively(all_steps, at_once + 1, nullptr, on_device.data(), below.data(), found.data());
+  const cudaError_t too_large = launch_cooperatively(all_steps<true>, at_once + 1, nullptr, search.numbers.data(),
+                                                     search.below.data(), search.found.data());
   cudaGetLastError();  // forgets that error
 
   cookbook::Checks checks;
