@@ -7,21 +7,8 @@
 #include "cookbook/cuda.hpp"
 
 __device__ inline unsigned hits_of(float4 u) { return (u.x * u.x + u.y * u.y <= 1) + (u.z * u.z + u.w * u.w <= 1); }
-
-/// Adds up over a warp, all of whose threads call this, and then adds to the result: one atomic addition per 32
-/// threads.
-__device__ inline void add_to(unsigned long long* hits, unsigned mine) {
-  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, distance);
-  if (threadIdx.x % 32 == 0) atomicAdd(hits, static_cast<unsigned long long>(mine));
-}
-
-/// The numbers have been stored in memory.
-__global__ void use_stored(const float4* numbers, int fours, unsigned long long* hits) {
-  unsigned mine = 0;
-  const int all_threads = gridDim.x * blockDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) mine += hits_of(numbers[i]);
-  add_to(hits, mine);
-}
+__device__ inline void add_to(unsigned long long* hits, unsigned mine);
+__device__ inline unsigned hits_from(curandStateXORWOW_t& state, int fours);
 
 /// Philox: group i of four numbers begins at number 4i of the seed's sequence, whichever thread makes it. So the hits
 /// depend on nothing but the seed and the number of points.
@@ -34,19 +21,6 @@ __global__ void use_philox(unsigned seed, int fours, unsigned long long* hits) {
     mine += hits_of(curand_uniform4(&state));
   }
   add_to(hits, mine);
-}
-
-/// XORWOW: how many of this thread's points are hits, if it makes one number after another from `state`, which is then
-/// the one that its next number would be made of.
-__device__ inline unsigned hits_from(curandStateXORWOW_t& state, int fours) {
-  unsigned mine = 0;
-  const int all_threads = gridDim.x * blockDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) {
-    const float x = curand_uniform(&state), y = curand_uniform(&state);
-    const float z = curand_uniform(&state), w = curand_uniform(&state);
-    mine += hits_of(make_float4(x, y, z, w));
-  }
-  return mine;
 }
 
 /// Each thread sets up a generator for a sequence of its own.
@@ -69,4 +43,32 @@ __global__ void use_kept_xorwow(curandStateXORWOW_t* states, int fours, unsigned
   curandStateXORWOW_t state = states[me];
   add_to(hits, hits_from(state, fours));
   states[me] = state;
+}
+
+/// XORWOW: how many of this thread's points are hits, if it makes one number after another from `state`, which is then
+/// the one that its next number would be made of.
+__device__ inline unsigned hits_from(curandStateXORWOW_t& state, int fours) {
+  unsigned mine = 0;
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) {
+    const float x = curand_uniform(&state), y = curand_uniform(&state);
+    const float z = curand_uniform(&state), w = curand_uniform(&state);
+    mine += hits_of(make_float4(x, y, z, w));
+  }
+  return mine;
+}
+
+/// The numbers have been stored in memory.
+__global__ void use_stored(const float4* numbers, int fours, unsigned long long* hits) {
+  unsigned mine = 0;
+  const int all_threads = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += all_threads) mine += hits_of(numbers[i]);
+  add_to(hits, mine);
+}
+
+/// Adds up over a warp, all of whose threads call this, and then adds to the result: one atomic addition per 32
+/// threads.
+__device__ inline void add_to(unsigned long long* hits, unsigned mine) {
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, distance);
+  if (threadIdx.x % 32 == 0) atomicAdd(hits, static_cast<unsigned long long>(mine));
 }
