@@ -59,11 +59,12 @@ int main(int argc, char** argv) {
   };
 
   const auto job = [&] { queue_steps(stream, numbers.data(), count, kernels); };
-
-  // The first launch of a kernel also loads its code, and the first graph of a program takes longer than the next one
-  // of this size.
-  new_input();
-  Graph(stream, job).launch(stream);
+  // The first launch of a kernel also loads its code, and the first graph of a program takes longer than the next one.
+  const auto warm_up = [&] {
+    new_input();
+    Graph(stream, job).launch(stream);
+  };
+  warm_up();
 
   for (const char* title : {"launched one by one", "one by one, once more"}) {
     new_input();

@@ -7,11 +7,12 @@
 
 class Graph {
  public:
-  /// Records what `queue()` puts into `stream`. Nothing of it runs yet.
+  /// Records what `queue()` puts into `stream`. Nothing of it runs yet. `queue` must not throw, since the stream would
+  /// go on recording (gpu::RecordedWork takes care of that).
   template <typename Queue>
   Graph(cudaStream_t stream, Queue queue) {
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    record(stream, queue);
+    queue();  // what it puts into the stream is recorded
     CUDA_CHECK(cudaStreamEndCapture(stream, &recorded_));
     CUDA_CHECK(cudaGraphInstantiate(&executable_, recorded_, 0));  // checks it and prepares it for the device
   }
@@ -33,19 +34,6 @@ class Graph {
   }
 
  private:
-  /// Calls queue(), which may throw: then the stream must not go on recording.
-  template <typename Queue>
-  static void record(cudaStream_t stream, Queue& queue) {
-    try {
-      queue();
-    } catch (...) {
-      cudaGraph_t unfinished = nullptr;
-      cudaStreamEndCapture(stream, &unfinished);
-      if (unfinished != nullptr) cudaGraphDestroy(unfinished);
-      throw;
-    }
-  }
-
   cudaGraph_t recorded_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
 };
