@@ -21,8 +21,8 @@ const std::string kernels[] = {"one number per thread",  "8 neighbours per threa
 constexpr std::size_t rows = std::size(kernels);
 enum { one, eight, neighbours, with_restrict, shared, four, by_pow };
 
-/// After the name of a launch: time, slower, threads held of so many, KiB touched, bytes used, squares alone.
-const std::string row = " +[0-9]+ us +[0-9.]+ x +[0-9]+ of [0-9]+ +[0-9]+ KiB +[0-9]+ of 32 +[0-9]+ us$";
+/// After the name of a launch: time, slower, threads held of so many, KiB touched, bytes used, squares alone, suspect.
+const std::string row = " +[0-9]+ us +[0-9.]+ x +[0-9]+ of [0-9]+ +[0-9]+ KiB +[0-9]+ of 32 +[0-9]+ us   [a-z, -]+$";
 
 TEST(cuda_profiling, without_a_device_it_is_skipped_with_a_reason) {
   for (const std::string program : {"cuda_profiling", "cuda_profiling_other_launch"}) {
@@ -58,7 +58,7 @@ TEST(cuda_profiling, shared_memory_lowers_the_occupancy_and_neighbours_the_bytes
   for (std::size_t i = 0; i < rows; ++i) {  // 4 bytes read and 4 written for each number
     EXPECT_EQ(std::stoi(touched[i]), std::stoi(held[i]) * per_thread[i] * 8 / 1024) << result.text();
   }
-  EXPECT_EQ(result.captures(" (\\d+) of 32 +\\d+ us$"),
+  EXPECT_EQ(result.captures(" (\\d+) of 32 +\\d+ us "),
             (std::vector<std::string>{"32", "4", "4", "4", "32", "32", "32"}))
       << result.text();
 }
@@ -69,7 +69,7 @@ TEST(cuda_profiling_timing, each_slow_launch_is_slow_for_its_reason_and_the_repa
   const auto slower = result.captures(" ([0-9.]+) x ");
   std::vector<double> times, alone;
   for (const auto& text : result.captures(" (\\d+) us +[0-9.]+ x ")) times.push_back(std::stod(text));
-  for (const auto& text : result.captures(" (\\d+) us$")) alone.push_back(std::stod(text));
+  for (const auto& text : result.captures(" of 32 +(\\d+) us ")) alone.push_back(std::stod(text));
   ASSERT_EQ(times.size(), rows) << result.text();
   ASSERT_EQ(slower.size(), rows) << result.text();
   ASSERT_EQ(alone.size(), rows) << result.text();
@@ -89,6 +89,14 @@ TEST(cuda_profiling_timing, each_slow_launch_is_slow_for_its_reason_and_the_repa
   EXPECT_GT(times[neighbours], 1.3 * times[with_restrict]) << result.text();
   EXPECT_GT(times[shared], 2 * times[four]) << result.text();
   EXPECT_GT(alone[by_pow], 0.8 * times[by_pow]) << result.text();
+  const auto suspects = result.captures(" us   ([a-z, -]+)$"), touched = result.captures(" (\\d+) KiB ");
+  ASSERT_EQ(suspects.size(), rows) << result.text();
+  EXPECT_EQ(suspects[one], "-") << result.text();
+  for (const int i : {eight, neighbours, with_restrict}) {  // 256 KiB: the first-level cache of an H200
+    EXPECT_EQ(suspects[i], std::stoi(touched[i]) > 256 ? "bytes used, touched" : "bytes used") << result.text();
+  }
+  for (const int i : {shared, four}) EXPECT_EQ(suspects[i], "threads held") << result.text();
+  EXPECT_EQ(suspects[by_pow], "squares alone") << result.text();
 }
 
 /// The path of Nsight Compute's ncu, or nothing.
