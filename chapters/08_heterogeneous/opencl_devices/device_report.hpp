@@ -1,33 +1,49 @@
 /// What an OpenCL device says about itself.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cookbook/opencl.hpp"
 
 struct DeviceFacts {
-  std::string name;
+  std::ptrdiff_t number;  ///< its place in opencl::devices(), GPUs first
+  std::string name, platform, version;
   cl_device_type type;
-  cl_uint clock_mhz, compute_units;
-  cl_ulong local_bytes, constant_bytes, global_bytes, buffer_bytes;  ///< the last one: of the largest single buffer
-  std::size_t group_size;                                            ///< work-items in the largest work-group
-  cl_device_local_mem_type local_type;                               ///< CL_LOCAL, or CL_GLOBAL: ordinary memory
-  cl_bool host_unified;                                              ///< whether host and device share their memory
+  cl_uint compute_units;
+  cl_device_local_mem_type local_type;  ///< CL_LOCAL, CL_GLOBAL (ordinary memory), or CL_NONE
+  cl_bool host_unified;                 ///< whether host and device have the same memory
+  cl_ulong buffer_bytes;                ///< of the largest single buffer
+  cl_ulong global_bytes, local_bytes, constant_bytes;
+  std::size_t group_size;  ///< work-items in the largest work-group
+  cl_uint clock_mhz;
+  cl_bool has_compiler;
 };
 
-inline DeviceFacts facts_of(const cl::Device& device) {
-  return {.name = CL_CHECK(device.getInfo<CL_DEVICE_NAME>()),
+/// Two objects stand for the same device if they have the same handle, which operator() gives.
+inline std::ptrdiff_t number_of(const cl::Device& device) {
+  const std::vector<cl::Device> all = opencl::devices();
+  return std::ranges::find(all, device(), [](const cl::Device& each) { return each(); }) - all.begin();
+}
+
+inline DeviceFacts facts_of(const cl::Platform& platform, const cl::Device& device) {
+  return {.number = number_of(device),
+          .name = CL_CHECK(device.getInfo<CL_DEVICE_NAME>()),
+          .platform = CL_CHECK(platform.getInfo<CL_PLATFORM_NAME>()),
+          .version = CL_CHECK(device.getInfo<CL_DEVICE_VERSION>()),
           .type = CL_CHECK(device.getInfo<CL_DEVICE_TYPE>()),
-          .clock_mhz = CL_CHECK(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>()),
           .compute_units = CL_CHECK(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()),
+          .local_type = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>()),
+          .host_unified = CL_CHECK(device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>()),
+          .buffer_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
+          .global_bytes = CL_CHECK(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
           .local_bytes = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>()),
           .constant_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE>()),
-          .global_bytes = CL_CHECK(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
-          .buffer_bytes = CL_CHECK(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
           .group_size = CL_CHECK(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>()),
-          .local_type = CL_CHECK(device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>()),
-          .host_unified = CL_CHECK(device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>())};
+          .clock_mhz = CL_CHECK(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>()),
+          .has_compiler = CL_CHECK(device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>())};
 }
 
 /// A number of bytes in GB, MB or KB (powers of 1024) without decimals, in the largest unit that gives at least 1.
@@ -46,23 +62,48 @@ inline std::string type_text(cl_device_type type) {
   return type & CL_DEVICE_TYPE_ACCELERATOR ? "ACCELERATOR" : "CUSTOM";
 }
 
-/// A line of the report in two columns.
-inline std::string line(const std::string& label, const std::string& value) {
-  return fmt::format("{:<32}{}", label, value);
+inline std::string local_type_text(cl_device_local_mem_type type) {
+  if (type == CL_LOCAL) return "on chip";
+  return type == CL_GLOBAL ? "in global memory" : "none";
 }
 
-/// The report of one device, line by line.
-inline std::vector<std::string> report(std::size_t number, const DeviceFacts& facts) {
-  return {std::string(56, '-'),
-          line(fmt::format("Device {} - Name:", number), facts.name),
-          line("Device - Type:", type_text(facts.type)),
-          line("Device - Max Clock Speed:", fmt::format("{} MHz", facts.clock_mhz)),
-          line("Device - Compute Units:", std::to_string(facts.compute_units)),
-          line("Device - Local Memory:", size_text(facts.local_bytes)),
-          line("Device - Local Memory Is:", facts.local_type == CL_LOCAL ? "on chip" : "global memory"),
-          line("Device - Constant Memory:", size_text(facts.constant_bytes)),
-          line("Device - Global Memory:", size_text(facts.global_bytes)),
-          line("Device - Shares Host Memory:", facts.host_unified ? "yes" : "no"),
-          line("Device - Max Buffer Size:", size_text(facts.buffer_bytes)),
-          line("Device - Max Work Group Size:", std::to_string(facts.group_size))};
+/// "OpenCL 3.0 CUDA" becomes "OpenCL 3.0": what follows the second blank is the driver's own.
+inline std::string version_text(const std::string& version) {
+  return version.substr(0, version.find(' ', std::string("OpenCL ").size()));
+}
+
+/// Label and value of each property.
+inline std::vector<std::pair<std::string, std::string>> report(const DeviceFacts& facts) {
+  return {{"device", std::to_string(facts.number)},
+          {"name", facts.name},
+          {"platform", facts.platform},
+          {"version", version_text(facts.version)},
+          {"type", type_text(facts.type)},
+          {"compute units", std::to_string(facts.compute_units)},
+          {"local memory is", local_type_text(facts.local_type)},
+          {"host has same memory", facts.host_unified ? "yes" : "no"},
+          {"largest buffer", size_text(facts.buffer_bytes)},
+          {"global memory", size_text(facts.global_bytes)},
+          {"local memory", size_text(facts.local_bytes)},
+          {"constant memory", size_text(facts.constant_bytes)},
+          {"largest work-group", std::to_string(facts.group_size)},
+          {"highest clock", fmt::format("{} MHz", facts.clock_mhz)},
+          {"compiles kernels", facts.has_compiler ? "yes" : "no"}};
+}
+
+/// A line per property, with a column per device.
+inline std::vector<std::string> side_by_side(const std::vector<DeviceFacts>& devices) {
+  std::vector<std::string> lines;
+  for (const DeviceFacts& facts : devices) {
+    const auto rows = report(facts);
+    lines.resize(rows.size());
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (lines[i].empty()) lines[i] = rows[i].first;
+      width = std::max(width, lines[i].size());
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      lines[i] = fmt::format("{:<{}}{}", lines[i], width + 3, rows[i].second);
+  }
+  return lines;
 }
