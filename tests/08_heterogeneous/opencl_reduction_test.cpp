@@ -102,6 +102,21 @@ TEST(opencl_reduction_reduction, takes_any_associative_and_commutative_operation
   }
 }
 
+TEST(opencl_reduction_reduction, takes_values_that_are_on_the_device_and_leaves_them_there) {
+  const auto device = opencl::chosen_device(0);
+  if (!device) GTEST_SKIP() << "no OpenCL device";
+  std::vector<cl_uint> values(1'000);
+  std::iota(values.begin(), values.end(), 0U);
+  for (const Form form : {Form::strides, Form::pieces}) {
+    Reduction<cl_uint> sum(*device, form, "uint", "a + b", "0");
+    const cl::Buffer all(sum.context(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, 1'000 * sizeof(cl_uint),
+                         values.data());
+    EXPECT_EQ(sum(all, 1'000, 3, 7), 499'500U);
+    EXPECT_EQ(sum(all, 999, 3, 7), 498'501U);  // without the last value
+    EXPECT_EQ(sum(all, 1'000, 3, 7), 499'500U);
+  }
+}
+
 TEST(opencl_reduction_reduction, a_processor_gets_pieces_and_a_gpu_strides) {
   for (const cl::Device& device : opencl::devices()) {
     const auto type = CL_CHECK(device.getInfo<CL_DEVICE_TYPE>());

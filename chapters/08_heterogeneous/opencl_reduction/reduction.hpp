@@ -34,16 +34,25 @@ class Reduction {
                 opencl::read_kernels(opencl::beside(__FILE__, "reduction.cl")))),
         kernel_(CL_CHECK(cl::Kernel(program_, form == Form::strides ? "reduce_in_strides" : "reduce_in_pieces"))) {}
 
-  /// Combines at least one value. In strides there are `groups` work-groups of `items` work-items; in pieces there are
-  /// `groups` work-items. The order of the operations depends on these two numbers and on the number of values alone.
+  /// The context in which a buffer for the reduction has to be made.
+  const cl::Context& context() const { return context_; }
+
+  /// Copies values from the host and combines them.
   Value operator()(const std::vector<Value>& values, std::size_t groups, std::size_t items) {
     const cl::Buffer all = CL_CHECK(cl::Buffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                                values.size() * sizeof(Value), const_cast<Value*>(values.data())));
+    return (*this)(all, values.size(), groups, items);
+  }
+
+  /// Combines values that are on the device: at least one, and fewer than 2^31. In strides there are `groups`
+  /// work-groups of `items` work-items; in pieces there are `groups` work-items. The order of the operations depends on
+  /// these two numbers and on the number of values alone.
+  Value operator()(const cl::Buffer& all, std::size_t count, std::size_t groups, std::size_t items) {
     const cl::Buffer few = CL_CHECK(cl::Buffer(context_, CL_MEM_READ_WRITE, groups * sizeof(Value)));
     const cl::Buffer one = CL_CHECK(cl::Buffer(context_, CL_MEM_READ_WRITE, sizeof(Value)));
 
-    const cl::Event first = reduce(all, values.size(), few, groups, items);  // stage 1: one value per work-group
-    const cl::Event second = reduce(few, groups, one, 1, items);             // stage 2: one work-group combines these
+    const cl::Event first = reduce(all, count, few, groups, items);  // stage 1: one value per work-group
+    const cl::Event second = reduce(few, groups, one, 1, items);     // stage 2: one work-group combines these
 
     Value result;
     CL_CHECK(queue_.enqueueReadBuffer(one, CL_TRUE, 0, sizeof(Value), &result));
