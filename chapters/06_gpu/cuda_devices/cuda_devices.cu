@@ -49,13 +49,27 @@ double reached_arithmetic(int threads_per_multiprocessor) {
   return 2.0 * blocks * threads * rounds * steps / fastest_alone(work, 5);
 }
 
-/// The bytes per second that a copy within the device's memory reads and writes.
-double reached_bandwidth() {
+/// Prints the float operations per second that are reached, and says whether they are above the peak.
+template <int numbers>
+bool show_arithmetic(const DeviceFacts& facts, int threads_per_multiprocessor) {
+  const double reached = reached_arithmetic<numbers>(threads_per_multiprocessor);
+  cookbook::println("Reached: {:.1f} TFLOP/s by {} threads per multiprocessor, {} each", reached / 1e12,
+                    threads_per_multiprocessor, numbers == 1 ? "one number" : "eight numbers");
+  return reached > 1.05 * peak_arithmetic(facts);
+}
+
+/// Prints the bytes per second that a copy within the device's memory reads and writes, and those that a fill writes;
+/// returns how many of the two are above the peak.
+int show_bandwidth(const DeviceFacts& facts) {
   const gpu::DeviceArray<float> from(1 << 27);  // 512 MiB, more than any cache holds
   gpu::DeviceArray<float> to(from.size());
   const std::size_t bytes = from.size() * sizeof(float);
   const auto copy = [&] { CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice)); };
-  return 2.0 * bytes / fastest_alone(copy, 5);
+  const auto fill = [&] { CUDA_CHECK(cudaMemsetAsync(to.data(), 1, bytes)); };
+  const double copied = 2.0 * bytes / fastest_alone(copy, 5), filled = 1.0 * bytes / fastest_alone(fill, 5);
+  cookbook::println("Reached: {:.0f} GB/s by a copy, read and written", copied / 1e9);
+  cookbook::println("Reached: {:.0f} GB/s by a fill, written", filled / 1e9);
+  return (copied > 1.05 * peak_bandwidth(facts)) + (filled > 1.05 * peak_bandwidth(facts));
 }
 
 }  // namespace
@@ -74,19 +88,11 @@ int main(int argc, char** argv) {
     const DeviceFacts facts = facts_of(device);
     for (const std::string& line : report(device, facts)) cookbook::println("{}", line);
     CUDA_CHECK(cudaSetDevice(device));
-    const auto show = [&](double reached, int threads, const char* numbers) {
-      cookbook::println("Reached: {:.1f} TFLOP/s by {} threads per multiprocessor, {} each", reached / 1e12, threads,
-                        numbers);
-      above += reached > 1.05 * peak_arithmetic(facts);
-    };
-    const int all = facts.threads_per_multiprocessor;
-    show(reached_arithmetic<8>(all), all, "eight numbers");
-    show(reached_arithmetic<1>(all), all, "one number");
-    show(reached_arithmetic<8>(128), 128, "eight numbers");
-    show(reached_arithmetic<1>(128), 128, "one number");
-    const double copied = reached_bandwidth();
-    cookbook::println("Reached: {:.0f} GB/s by a copy, read and written", copied / 1e9);
-    above += copied > 1.05 * peak_bandwidth(facts);
+    above += show_arithmetic<8>(facts, facts.threads_per_multiprocessor);
+    above += show_arithmetic<1>(facts, facts.threads_per_multiprocessor);
+    above += show_arithmetic<8>(facts, 128);
+    above += show_arithmetic<1>(facts, 128);
+    above += show_bandwidth(facts);
   }
   checks.equal("rates above their peak", above, 0);
   return checks.exit_code();
