@@ -57,7 +57,9 @@ int run(const char* kind, unsigned* host, unsigned* device, std::size_t count) {
     all = std::min(all, bring_and_read(1));
     again = std::min(again, milliseconds([&] { read(1); }));
     few = std::min(few, bring_and_read(apart));
-    failed += 3 - static_cast<int>(found.to_host()[0]);  // each of the three kernels finds the last number once
+    const int missed =
+        3 - static_cast<int>(found.to_host()[0]);  // each of the three kernels finds the last number once
+    failed += missed;
   }
   cookbook::println("{:<26}{:9.2f} ms {:9.2f} ms {:9.3f} ms", kind, all, again, few);
   return failed;
@@ -80,7 +82,7 @@ int main(int argc, char** argv) {
 
   cookbook::println("{:<26}{:>12} {:>12} {:>12}", "a kernel reads",
                     fmt::format("all {:.0f} MB", 1e-6 * sizeof(unsigned) * count), "all again", "100 numbers");
-  int failed = run("pageable memory, copied", pageable.data(), device.data(), count);
+  int failed = run("pageable memory, copied", pageable.data(), device.data(), count);  // two addresses: a copy
   failed += run("pinned memory, copied", pinned.data(), device.data(), count);
   failed += run("pinned memory, mapped", pinned.data(), pinned.data(), count);  // the same address: no copy
   failed += run("managed memory", managed, managed, count);
