@@ -23,6 +23,7 @@ namespace {
 int communicators = 0;       // that this rank has made, and not freed yet
 int ranks_of_each_host = 0;  // if not 0, every so many ranks believe that they are on a host of their own
 std::set<int> echo_from;     // the ranks from which this one had a byte back
+int trip_takes_us = 0;       // at least, for a byte there and back
 
 int own_rank() {
   int rank = 0;
@@ -45,7 +46,10 @@ extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info in
 }
 extern "C" int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
                             int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* s) {
-  if (out_count == 1 && to == from) echo_from.insert(to);
+  if (out_count == 1 && to == from) {
+    echo_from.insert(to);
+    usleep(trip_takes_us);
+  }
   return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, s);
 }
 extern "C" int MPI_Comm_free(MPI_Comm* comm) {
@@ -103,14 +107,13 @@ TEST(mpi_many_hosts, two_runs_at_once_have_three_hosts_each) {
   const auto result = with_hosts(start + " & " + start + "; code=$?; wait $! && exit $code");
   SKIP_WITHOUT_HOSTS(result);
   ASSERT_EQ(result.exit_code, 0) << result.text();
-  const std::vector<std::string> ranks = {"rank 0 is number 0 on node1; to rank 5 on node3 and back:",
-                                          "rank 1 is number 1 on node1; to rank 0 on node1 and back:",
-                                          "rank 2 is number 0 on node2; to rank 1 on node1 and back:",
-                                          "rank 3 is number 1 on node2; to rank 2 on node2 and back:",
-                                          "rank 4 is number 0 on node3; to rank 3 on node2 and back:",
-                                          "rank 5 is number 1 on node3; to rank 4 on node3 and back:"};
-  for (const std::string& line : ranks) {
-    EXPECT_EQ(result.lines_with("^" + line + " +\\d+\\.\\d us$").size(), 2U) << line << '\n' << result.text();
+  const std::vector<std::string> ranks = {
+      "rank 0 \\(0 of node1\\) to rank 5 on node3 and back:", "rank 1 \\(1 of node1\\) to rank 0 on node1 and back:",
+      "rank 2 \\(0 of node2\\) to rank 1 on node1 and back:", "rank 3 \\(1 of node2\\) to rank 2 on node2 and back:",
+      "rank 4 \\(0 of node3\\) to rank 3 on node2 and back:", "rank 5 \\(1 of node3\\) to rank 4 on node3 and back:"};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string line = "^" + ranks[i] + " +\\d+\\.\\d us " + (i % 2 == 0 ? "between hosts$" : "within the host$");
+    EXPECT_EQ(result.lines_with(line).size(), 2U) << line << '\n' << result.text();
   }
   EXPECT_EQ(result.lines_with("^ok    ranks that know the host of the rank before: 6$").size(), 2U) << result.text();
   EXPECT_EQ(result.lines_with("^ok    groups of ranks that can share memory, one per host: 3$").size(), 2U);
@@ -127,6 +130,29 @@ TEST(mpi_many_hosts, open_mpi_sends_through_memory_within_a_host_and_by_tcp_betw
       << result.text();
   EXPECT_FALSE(result.lines_with("^\\[node1.*Using tcp btl for send to .*,2\\] on node node2").empty());
   EXPECT_TRUE(result.lines_with("^\\[node1.*Using vader btl for send to .* on node node[23]").empty());
+}
+
+TEST(mpi_many_hosts_timing, the_shortest_way_between_hosts_takes_longer_than_the_shortest_within_one) {
+  const auto result = with_hosts("exec $hosts mpirun --quiet -n 6 $bin/mpi_many_hosts");
+  SKIP_WITHOUT_HOSTS(result);
+  const auto shortest = [&](const std::string& way) {
+    double least = 1e9;
+    for (const std::string& us : result.captures("([\\d.]+) us " + way + "$")) least = std::min(least, std::stod(us));
+    return least;
+  };
+  const double within = shortest("within the host"), between = shortest("between hosts");
+  EXPECT_GT(within, 0) << result.text();
+  EXPECT_GT(between, within) << result.text();
+}
+
+TEST(mpi_many_hosts, open_mpi_makes_windows_between_hosts_of_messages) {
+  if (run("/bin/sh", {"-c", "mpirun --version | grep -q 'Open MPI) 4'"}).exit_code != 0)
+    GTEST_SKIP() << "no Open MPI 4";
+  for (const std::string components : {"pt2pt", "^sm"}) {
+    const auto result = with_hosts("exec $hosts mpirun --quiet --mca osc " + components + " -n 6 $bin/mpi_one_sided");
+    SKIP_WITHOUT_HOSTS(result);
+    EXPECT_EQ(result.exit_code, 0) << result.text();
+  }
 }
 
 TEST(mpi_many_hosts, without_tcp_only_the_messages_to_other_hosts_fail) {
@@ -196,11 +222,11 @@ TEST(mpi_many_hosts, the_program_runs_on_one_host_too) {
   const auto result = run_ranks(3, "mpi_many_hosts");
   EXPECT_EQ(result.exit_code, 0) << result.text();
   for (const auto& [rank, previous] : {std::pair{"0", "2"}, {"1", "0"}, {"2", "1"}}) {
-    const std::string line =
-        fmt::format("^rank {0} is number {0} on (\\S+); to rank {1} on \\1 and back: +([\\d.]+) us$", rank, previous);
+    const std::string line = fmt::format(
+        "^rank {0} \\({0} of (\\S+)\\) to rank {1} on \\1 and back: +[\\d.]+ us within the host$", rank, previous);
     EXPECT_EQ(result.lines_with(line).size(), 1U) << line << '\n' << result.text();
   }
-  const auto times = result.captures(" and back: +([\\d.]+) us$");
+  const auto times = result.captures(" and back: +([\\d.]+) us within");
   ASSERT_EQ(times.size(), 3U) << result.text();
   for (const std::string& us : times) {  // each is one of 100 trips, which came one after another
     EXPECT_GT(std::stod(us), 0);
@@ -224,6 +250,7 @@ TEST(mpi_many_hosts_names, tell_which_rank_is_before_and_which_ranks_share_a_hos
   const auto result = again_as_ranks(6, "mpi_many_hosts_test");
   if (!result) {
     ranks_of_each_host = 2;
+    trip_takes_us = 200;
     std::string name = "mpi_many_hosts";
     char* arguments[] = {name.data(), nullptr};
     EXPECT_EQ(main_of_the_program(1, arguments), 0);
@@ -232,9 +259,12 @@ TEST(mpi_many_hosts_names, tell_which_rank_is_before_and_which_ranks_share_a_hos
   }
   for (int rank = 0; rank < 6; ++rank) {
     const int before = (rank + 5) % 6;
-    const std::string line = fmt::format("^rank {} is number {} on host{}; to rank {} on host{} and back: ", rank,
-                                         rank % 2, rank / 2, before, before / 2);
-    EXPECT_EQ(result->lines_with(line).size(), 1U) << line << '\n' << result->text();
+    const std::string line =
+        fmt::format("^rank {} \\({} of host{}\\) to rank {} on host{} and back: +([\\d.]+) us {}$", rank, rank % 2,
+                    rank / 2, before, before / 2, rank % 2 == 0 ? "between hosts" : "within the host");
+    const auto us = result->captures(line);
+    ASSERT_EQ(us.size(), 1U) << line << '\n' << result->text();
+    EXPECT_GE(std::stod(us[0]), 200) << "the whole way, there and back";
   }
   EXPECT_TRUE(result->has_line("ok    ranks that know the host of the rank before: 6")) << result->text();
   EXPECT_TRUE(result->has_line("ok    groups of ranks that can share memory, one per host: 3")) << result->text();

@@ -3,10 +3,11 @@
 #
 # Usage: hosts.sh [--slots N] COMMAND [ARGUMENT ...]
 #
-# The hosts are node1, node2 and node3, at 10.0.0.1 to 10.0.0.3. Each has a network of its own, plugged into one bridge,
-# a host name, and an sshd; the file system is this host's. mpirun starts ranks on all of them, N on each (2 unless
-# given). When the command ends, or this script in whatever way, nothing of it is left, see README.md. Exit code: the
-# command's; 77, and the reason, where such hosts cannot be made.
+# The hosts are node1, node2 and node3, at 10.0.0.1 to 10.0.0.3. Each has a network namespace of its own (a process in
+# it has network cards and addresses of its own), plugged into one bridge (a network switch in software), a host name,
+# and an sshd; kernel, cores and file system are this host's. mpirun starts ranks on all of them, N on each (2 unless
+# given). When the command ends, or this script in whatever way, nothing of it is left. Exit code: the command's; 77,
+# and the reason, where such hosts cannot be made.
 set -euo pipefail
 
 complain() { echo "hosts.sh: $*" >&2; }

@@ -1,8 +1,9 @@
 // Ranks on many hosts
 //
 // Each rank says on which host it runs, sends the host's name to the next rank, and measures how long a byte takes to
-// the rank before and back. Nothing in this program depends on where the ranks are: mpirun starts them on the hosts
-// that a file names. Only ranks of the same host can share memory, and the program asks MPI which ones these are.
+// the rank before and back: on some of these ways a host's border is crossed. Nothing in this program depends on where
+// the ranks are: mpirun starts them on the hosts that a file names. Only ranks of the same host can share memory, and
+// the program asks MPI which ones these are.
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_many_hosts/mpi_many_hosts.cpp common/cookbook/*.cpp -lfmt -o mpi_many_hosts
 // Run:     mpirun --hostfile HOSTS mpi_many_hosts; HOSTS is a file with a line "NAME slots=RANKS" per host
@@ -18,7 +19,8 @@
 
 namespace {
 
-/// The time of a byte from this rank to the one before and back, in us: the shortest of 100. The pairs take turns.
+/// The time of a byte from this rank to the one before and back, in us: the shortest of 100. All ranks call this. The
+/// pairs take turns; the other ranks wait in the barrier meanwhile, which may take time of the cores that they share.
 double there_and_back(int rank, int ranks) {
   double shortest = 1e9;
   char byte = 'x', echo;
@@ -63,8 +65,10 @@ int main(int argc, char** argv) {
   MPI_CHECK(MPI_Comm_rank(machine, &rank_on_host));
   MPI_CHECK(MPI_Comm_free(&machine));
 
-  world.print_in_order(fmt::format("rank {} is number {} on {}; to rank {} on {} and back: {:5.1f} us", rank,
-                                   rank_on_host, host, previous, received, there_and_back(rank, ranks)));
+  const double us = there_and_back(rank, ranks);
+  const char* way = std::string(host) == received ? "within the host" : "between hosts";
+  world.print_in_order(fmt::format("rank {} ({} of {}) to rank {} on {} and back: {:5.1f} us {}", rank, rank_on_host,
+                                   host, previous, received, us, way));
 
   const std::vector<std::string> hosts = world.gather(host), told = world.gather(received);
   const long groups = mpi::sum_over_ranks(rank_on_host == 0);

@@ -14,7 +14,7 @@ int main() {
   const mpi::Environment world;
   int* mine = nullptr;
   MPI_Win window;
-  const MPI_Comm sharing = MPI_COMM_WORLD;  // wrong: it may have ranks of several hosts
+  const MPI_Comm sharing = MPI_COMM_WORLD;  // wrong: its ranks may be on several hosts
   MPI_CHECK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, sharing, &mine, &window));
   MPI_CHECK(MPI_Win_free(&window));
   int ranks = 0;
