@@ -6,7 +6,7 @@
 //
 // Compile: mpicxx -std=c++20 -O2 -Icommon chapters/03_processes/mpi_alltoall/mpi_alltoall_same_buffer.cpp common/cookbook/*.cpp -lfmt -o mpi_alltoall_same_buffer
 // Run:     mpirun -n 5 mpi_alltoall_same_buffer
-// Symptom: exit 1, prints "one buffer: wrong"
+// Symptom: exit 1, prints "same buffer twice: wrong"
 
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace {
 bool exchange(bool in_place, const mpi::Environment& world) {
   const int length = 100'000;
   std::vector<int> data(static_cast<std::size_t>(length) * static_cast<std::size_t>(world.size()), world.rank());
-  const void* sent = in_place ? MPI_IN_PLACE : data.data();  // wrong: data.data() for both
+  const void* sent = in_place ? MPI_IN_PLACE : data.data();  // wrong: data also receives
   const int error = MPI_Alltoall(sent, length, MPI_INT, data.data(), length, MPI_INT, MPI_COMM_WORLD);
   bool right = error == MPI_SUCCESS;
   for (std::size_t i = 0; i < data.size(); ++i) right = right && data[i] == static_cast<int>(i) / length;
@@ -32,7 +32,7 @@ int main() {
   const bool in_place = exchange(true, world), one_buffer = exchange(false, world);
   if (world.rank() == 0) {
     cookbook::println("MPI_IN_PLACE: {}", in_place ? "right" : "wrong");
-    cookbook::println("one buffer: {}", one_buffer ? "right" : "wrong");
+    cookbook::println("same buffer twice: {}", one_buffer ? "right" : "wrong");
   }
   return one_buffer ? 0 : 1;
 }
