@@ -1,9 +1,10 @@
 // Serverless function
 //
-// What is left of a function's memory between two events? A platform starts its program when the first event comes,
-// keeps it for the next ones, and ends it when a call takes too long. An emulator of AWS Lambda calls a function of
-// serverless_function_bootstrap.cpp six times; the function counts the calls that succeed. The output shows for each
-// event whether the program had to be started, how long the call took, and what came back.
+// What is left of a function's memory between two events? A platform starts its program when an event comes and none
+// is free, keeps it for the next ones, and ends it when a call takes too long. An emulator of AWS Lambda calls a
+// function of serverless_function_bootstrap.cpp six times; the function counts the calls that succeed. The output shows
+// for each event whether the program had to be started (cold) or ran already (warm), how long the call took, and what
+// came back.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/07_cloud/serverless_function/serverless_function.cpp common/cookbook/*.cpp -lboost_json -lfmt -pthread -o serverless_function
 // Run:     serverless_function [--long-ms N] [--timeout-ms N], with serverless_function_bootstrap in the same folder
@@ -26,8 +27,7 @@ CallResult call(LambdaEmulator& platform, int milliseconds) {
   const CallResult result = platform.invoke(event);
   std::string answer = result.body;
   if (!result.ok) answer = std::string("error: ") + boost::json::parse(answer).at("errorMessage").as_string().c_str();
-  const char* const program = result.cold ? "started" : "already running";
-  cookbook::println("{:<25}{:<16}{:9.2f} ms  {}", event, program, result.ms, answer);
+  cookbook::println("{:<25}{:<6}{:9.2f} ms  {}", event, result.cold ? "cold" : "warm", result.ms, answer);
   return result;
 }
 
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("serverless_function_bootstrap");
   LambdaEmulator platform(program, "lambda_function.count_handler", std::chrono::milliseconds(timeout_ms));
 
-  cookbook::println("{:<25}{:<16}{:>12}  {}", "event", "program", "duration", "result");
+  cookbook::println("{:<25}{:<6}{:>12}  {}", "event", "start", "duration", "result");
   std::vector<int> counts;
   std::vector<bool> cold, ok;
   for (const int milliseconds : {0, 0, -1, 0, long_ms, 0}) {
