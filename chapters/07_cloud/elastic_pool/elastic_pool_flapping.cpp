@@ -18,15 +18,15 @@ int main() {
   constexpr int period = 10, end = 1000;
   ElasticPool pool{{false, 1}, {true, 0}, idle_seconds};  // one private worker at most
   std::vector<Job> jobs;
-  for (int second = 0; second < end; second += period) jobs.push_back({0, second, 3, false});
+  for (int second = 0; second < end; second += period) jobs.push_back({second, 3, false});
   auto next = jobs.begin();
   while (pool.now < end || !pool.private_cloud.workers.empty()) {
     if (next != jobs.end() && next->arrives == pool.now) pool.queue.push_back(&*next++);
     pool.second();
   }
-  int waited = 0;
-  for (const Job& job : jobs) waited += job.waited;
-  std::printf("%zu jobs waited %d s, and took %d s of work\n", jobs.size(), waited, pool.used[0]);
+  int waited = 0, work = 0;
+  for (const Job& job : jobs) waited += job.waited, work += job.work;
+  std::printf("%zu jobs waited %d s, and took %d s of work\n", jobs.size(), waited, work);
   std::printf("the bill is %zu s of workers\n", pool.bill);
   return waited > start_seconds ? 1 : 0;
 }

@@ -10,7 +10,6 @@ constexpr int never = 1'000'000'000;  ///< an idle time after which no worker is
 constexpr int seconds_in_queue = 10;  ///< a job waits so long before it may move to the public cloud
 
 struct Job {
-  int tenant;       ///< who pays for it: 0 or 1
   int arrives;      ///< second in which it comes
   int work;         ///< seconds that it takes
   bool sensitive;   ///< must not leave the private cloud
@@ -33,11 +32,10 @@ struct Cloud {
 
 struct ElasticPool {
   Cloud private_cloud, public_cloud;
-  int idle_seconds;                ///< a worker is given back when it has been idle for longer
-  std::vector<Job*> queue = {};    ///< a job is submitted by putting it here
-  std::vector<int> used = {0, 0};  ///< seconds of work per tenant
-  std::size_t bill = 0;            ///< seconds of workers, at work or not: what the provider charges
-  std::size_t starting = 0;        ///< how many of these were spent on starting
+  int idle_seconds;              ///< a worker is given back when it has been idle for longer
+  std::vector<Job*> queue = {};  ///< a job is submitted by putting it here
+  std::size_t bill = 0;          ///< seconds of workers, at work or not: what the provider charges
+  std::size_t starting = 0;      ///< how many of these were spent on starting
   int now = 0;
 
   /// Simulates one second.
@@ -61,7 +59,9 @@ struct ElasticPool {
   /// Starts a worker for each job that neither an idle nor a starting worker can take, up to the limit.
   void grow(Cloud& cloud) const {
     auto missing = std::count_if(queue.begin(), queue.end(), [&](Job* job) { return may_take(*job, cloud); });
-    for (const Worker& worker : cloud.workers) missing -= worker.working == 0;  // it has no job: idle or starting
+    for (const Worker& worker : cloud.workers) {
+      if (worker.working == 0) --missing;  // it is idle or starting, and will take one
+    }
     for (; missing > 0 && cloud.workers.size() < cloud.limit; --missing) cloud.workers.push_back({start_seconds});
   }
 
@@ -84,7 +84,6 @@ struct ElasticPool {
     queue.erase(next);
     job.waited = now - job.arrives;
     job.was_public = cloud.is_public;
-    used[job.tenant] += job.work;
     worker = {.starting = 0, .working = job.work, .idle = 0};
     return true;
   }
