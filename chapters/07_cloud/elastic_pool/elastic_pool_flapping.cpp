@@ -24,8 +24,10 @@ int main() {
     if (next != jobs.end() && next->arrives == pool.now) pool.queue.push_back(&*next++);
     pool.second();
   }
-  int waited = 0, work = 0;
-  for (const Job& job : jobs) waited += job.waited, work += job.work;
+  int waited = 0;
+  for (const Job& job : jobs) waited += job.waited;
+  int work = 0;
+  for (const Job& job : jobs) work += job.work;
   std::printf("%zu jobs waited %d s, and took %d s of work\n", jobs.size(), waited, work);
   std::printf("the bill is %zu s of workers\n", pool.bill);
   return waited > start_seconds ? 1 : 0;

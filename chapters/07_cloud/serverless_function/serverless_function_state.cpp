@@ -17,8 +17,8 @@
 int main() {
   if (std::getenv("AWS_LAMBDA_RUNTIME_API") != nullptr) {  // the emulator below has started this same program
     try {
-      int visitors = 0;  // wrong: it belongs in a database
       // run_bootstrap does not return: it serves events until this process is killed
+      int visitors = 0;  // wrong: it belongs in a database
       run_bootstrap({{"visit", [&](const boost::json::object&) { return ++visitors; }}});
     } catch (const std::exception&) {
       return 3;  // the emulator does not answer

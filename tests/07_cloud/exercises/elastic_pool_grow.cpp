@@ -12,7 +12,7 @@ using judge::expect;
 
 namespace {
 
-Job job_of(int work, bool sensitive = false, int arrives = 0) { return {0, arrives, work, sensitive}; }
+Job job_of(int work, bool sensitive = false, int arrives = 0) { return {arrives, work, sensitive}; }
 
 void expect_workers(const Cloud& cloud, std::size_t count, const std::string& when) {
   const std::string numbers = std::to_string(cloud.workers.size()) + " instead of " + std::to_string(count) + ".";
