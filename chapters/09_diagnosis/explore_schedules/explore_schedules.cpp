@@ -1,9 +1,9 @@
 // Explore schedules
 //
-// Runs a queue of three threads in every order that their steps can have, once with notify_one and once with
-// notify_all, and prints how many orders there are and in how many of them the queue fails. Such an order is called a
-// schedule. Then it shows what the threads do in one that fails. With the options it replays a schedule of this or
-// another small program, a letter per step.
+// Runs a queue of three threads in every order that their steps can have, with notify_one, with notify_all, and with
+// notify_one and two condition variables. It prints how many orders there are, and in how many of them the queue fails.
+// Such an order is called a schedule. Then it shows what the threads do in one that fails. With the options it replays
+// a schedule of this or another small program, a letter per step.
 //
 // Compile: g++ -std=c++20 -O2 -Icommon chapters/09_diagnosis/explore_schedules/explore_schedules.cpp common/cookbook/*.cpp -lfmt -lboost_context -pthread -o explore_schedules
 // Run:     explore_schedules [--program NAME --schedule LETTERS]
@@ -35,7 +35,7 @@ void print_run(const Run<Program>& run) {
   for (std::size_t i = 0; i < run.schedule.size(); ++i) {
     const char thread = run.schedule[i];
     line += i > 0 && thread == run.schedule[i - 1] ? ", " : fmt::format("{}{} ", i > 0 ? "\n" : "", thread);
-    line += run.drawing[i];
+    line += run.texts[i];
   }
   cookbook::println("{}\n{}", line, run.fault.empty() ? "all is well" : run.fault);
 }
@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   cookbook::println("program                     schedules   failing");
   const auto notify_one = print_row<Queue<false>>("queue, notify_one");
   const auto notify_all = print_row<Queue<true>>("queue, notify_all");
+  const auto two = print_row<TwoConditionQueue>("queue, two conditions");
   if (notify_one.first_failing) {
     cookbook::println("\nThe queue with notify_one fails in the schedule {}:", notify_one.first_failing->schedule);
     print_run(*notify_one.first_failing);
@@ -89,5 +90,6 @@ int main(int argc, char** argv) {
   cookbook::Checks checks;
   checks.equal("schedules that fail with notify_one", notify_one.failing, 2L);
   checks.equal("schedules that fail with notify_all", notify_all.failing, 0L);
+  checks.equal("schedules that fail with two conditions", two.failing, 0L);
   return checks.exit_code();
 }

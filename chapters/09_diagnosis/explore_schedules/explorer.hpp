@@ -28,7 +28,8 @@ class SteppedThread {
  public:
   char name() const { return name_; }
 
-  /// Makes one step: no other thread runs during `action`. `what`, and the value that `action` returns, are drawn.
+  /// Makes one step: no other thread runs during `action`. `what`, and the value that `action` returns, are kept as a
+  /// text.
   template <typename Action>
   void step(const char* what, Action action) {
     step_when([] { return true; }, what, std::move(action));
@@ -73,9 +74,9 @@ using Choose = std::function<int(const std::vector<int>& threads)>;
 /// them calls, and `fault()`, which is asked when all have ended and returns an empty text if all is well.
 template <typename Program>
 struct Run {
-  std::string schedule;              // the thread of each step: "ABBA"
-  std::vector<std::string> drawing;  // what each step did
-  std::string fault;                 // empty if all is well
+  std::string schedule;            // the thread of each step: "ABBA"
+  std::vector<std::string> texts;  // what each step did
+  std::string fault;               // empty if all is well
 
   /// At each step `choose` says who makes it. To preempt a thread is to stop it although its next step is possible; it
   /// is done at most `max_preemptions` times, and then `choose` is given only the thread that is to go on.
@@ -99,12 +100,15 @@ struct Run {
       SteppedThread& thread = threads[current];
       thread.self_ = std::move(thread.self_).resume();  // makes its step, and stops before the one after it
       schedule += name(current);
-      drawing.push_back(thread.done_);
+      texts.push_back(thread.done_);
       fault = thread.fault_;
       if (schedule.size() == 1'000) fault = "no end after 1000 steps";
     }
-    for (int i = 0; fault.empty() && i < Program::threads; ++i) {
-      if (threads[i].self_) fault = fmt::format("{} never {}", name(i), threads[i].what_);
+    if (fault.empty()) {
+      for (int i = 0; i < Program::threads; ++i) {
+        if (!threads[i].self_) continue;  // it has ended
+        fault += fmt::format("{}{} never {}", fault.empty() ? "" : ", ", name(i), threads[i].what_);
+      }
     }
     if (fault.empty()) fault = program.fault();
   }

@@ -121,3 +121,33 @@ struct Queue {
   }
   std::string fault() const { return items == 0 ? "" : "an item is left"; }
 };
+
+/// The same queue with two condition variables, one for A and one for B and C. So notify_one wakes a thread that can go
+/// on.
+struct TwoConditionQueue {
+  static constexpr int threads = 3;
+  int items = 0;
+  Mutex mutex;
+  Condition not_full, not_empty;
+
+  void run(int number, SteppedThread& self) {
+    if (number > 0) return take(self);
+    put(self);
+    put(self);
+  }
+  void put(SteppedThread& self) {
+    mutex.lock(self);
+    while (items == 1) not_full.wait(mutex, self, "finds it full, waits");
+    self.step("puts", [&] { ++items; });
+    not_empty.notify_one(self);
+    mutex.unlock(self);
+  }
+  void take(SteppedThread& self) {
+    mutex.lock(self);
+    while (items == 0) not_empty.wait(mutex, self, "finds it empty, waits");
+    self.step("takes", [&] { --items; });
+    not_full.notify_one(self);
+    mutex.unlock(self);
+  }
+  std::string fault() const { return items == 0 ? "" : "items are left, or were not there"; }
+};
