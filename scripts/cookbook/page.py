@@ -113,12 +113,6 @@ def excerpt_faults(page, sources):
             yield "this excerpt stands in no source of the recipe:\n    " + "\n    ".join(needle)
 
 
-def linked_headers(page, folder):
-    """The headers to which a page links: of the recipe, or those that it shares with others of its chapter."""
-    return sorted({(folder / name).resolve() for name in re.findall(r"\]\(((?:\.\./)?[\w/]+\.hpp)\)", page)
-                   if (folder / name).is_file()})
-
-
 def transcripts(page):
     """The (attributes, command, expected lines) of every console block, one per command."""
     for info, block in re.findall(r"^```console([^\n]*)\n(.*?)^```", page, re.M | re.S):
@@ -194,8 +188,7 @@ def page_faults(one, build, sanitizer=""):
     yield from structure_faults(page, one.folder)
     mutated = "COOKBOOK_MUTATED" in os.environ
     if not mutated:  # excerpts notice any change of a line
-        yield from excerpt_faults(page, [source.read_text() for source in
-                                         [*one.sources(), *linked_headers(page, one.folder)]])
+        yield from excerpt_faults(page, [source.read_text() for source in one.sources()])
     known = {other.name: other for other in recipe.read(build / "recipes.json")}
     for attributes, command, expected in transcripts(page):
         if not (translation := translated(command, known, build)):

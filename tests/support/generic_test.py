@@ -117,12 +117,6 @@ class Page(Case):
         lines = "copied 3 files at 12.5 GB/s, 98 % of 4.1 ms\nok    files: 3\n"
         self.assertTrue(self.page_faults(lines, "".join(reversed(lines.splitlines(True)))))
 
-    def test_an_excerpt_may_stand_in_a_header_to_which_the_page_links(self):
-        (self.recipe.folder.parent / "shared.hpp").write_text("int thrice(int x);\n")
-        excerpt, end = "```cpp\nint thrice(int x);\n```\n", "## See also\n"
-        self.assertTrue(self.page_faults(end, excerpt + end))
-        self.assertEqual(self.page_faults(end, "[shared.hpp](../shared.hpp):\n\n" + excerpt + end), [])
-
     def test_a_recipe_that_skips_itself_is_not_compared_but_its_page_still_is(self):
         self.program("skipped, no device\n", exit_code=77)
         self.assertEqual(self.page_faults(), [])
