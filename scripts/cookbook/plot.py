@@ -81,7 +81,8 @@ def picture(records, path):
     axes.set_title(records[0]["table"])
     axes.spines[["top", "right"]].set_visible(False)
     runs = records[0]["runs"]
-    figure.text(0.01, 0.005, records[0]["machine"] + (f"; median and range of {runs} runs" if runs > 1 else ""), fontsize=7)
+    made_by = records[0]["machine"] + (f"; median and range of {runs} runs" if runs > 1 else "")
+    figure.text(0.01, 0.005, made_by, fontsize=7)
     figure.tight_layout(rect=(0, 0.03, 1, 1))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

@@ -50,7 +50,8 @@ def skip_fault(one, text):
     reasons = re.findall(r"\bskipped[,:] (.+)", text)
     if not reasons:
         return "it is skipped and does not say why"
-    if "opencl" in one.needs and any("no OpenCL device" in reason for reason in reasons) and (found := opencl_devices()):
+    for_opencl = "opencl" in one.needs and any("no OpenCL device" in reason for reason in reasons)
+    if for_opencl and (found := opencl_devices()):
         return f"it is skipped for want of an OpenCL device, and the drivers have {found}"
     if "cuda" not in one.needs:
         return None
