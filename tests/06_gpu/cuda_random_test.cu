@@ -244,8 +244,7 @@ TEST(cuda_random, estimates_that_are_far_from_pi_are_noticed) {
   if (!cuda_test::can_run_without_device) GTEST_SKIP() << "not in a sanitizer's build";
   const auto result = cuda_test::run_without_device("cuda_random", ten_million).result;
   expect_memory_and_calls(result);
-  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 5"))
-      << result.text();  // no kernel counts a hit
+  EXPECT_TRUE(result.has_line("FAIL  estimates near pi: 0, expected 5")) << result.text();  // no kernel counts a hit
 }
 
 TEST(cuda_random_timing, memory_is_what_philox_saves_and_setting_up_is_what_xorwow_pays_for) {
