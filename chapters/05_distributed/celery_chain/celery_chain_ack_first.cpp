@@ -25,6 +25,7 @@ struct Worker : celery::ChainWorker {
 
   void handle(const amqp::Delivery& message) override {
     broker_.acknowledge(message);  // wrong: now the broker has nothing of the chain
+    broker_.waiting("celery");     // (an answer from the same channel: the broker has read the acknowledgement)
     between();
     publish_what_takes_its_place(message);
     broker_.confirm();
