@@ -58,9 +58,19 @@ std::map<int, Waiting> waiting_in(const std::string& program) {
   return waiting_threads(look_by_debugger(hung.pid()), source_file);
 }
 
+/// The threads in the order in which they were started, north first, also if the system's numbers began anew after it.
+std::vector<int> in_order_of_start(const std::map<int, Waiting>& waiting) {
+  std::vector<int> threads;
+  for (const auto& [thread, what] : waiting) threads.push_back(thread);
+  const auto is_north = [&](int thread) { return waiting.at(thread).name == "north"; };
+  std::rotate(threads.begin(), std::find_if(threads.begin(), threads.end(), is_north), threads.end());
+  return threads;
+}
+
 void print_waiting(const std::map<int, Waiting>& waiting) {
   cookbook::println("{:<9}{:<11}{:<9}{}", "thread", "waits for", "held by", "at");
-  for (const auto& [thread, what] : waiting) {
+  for (const int thread : in_order_of_start(waiting)) {
+    const Waiting& what = waiting.at(thread);
     const auto holder = waiting.find(what.holder);
     const std::string held_by = holder == waiting.end() ? std::to_string(what.holder) : holder->second.name;
     cookbook::println("{:<9}{:<11}{:<9}{}", what.name, what.mutex, held_by, what.place);
@@ -71,7 +81,6 @@ void print_waiting(const std::map<int, Waiting>& waiting) {
 std::vector<std::string> names_in_circle(const std::map<int, Waiting>& waiting) {
   std::vector<std::string> names;
   for (const int thread : find_circle(waiting)) names.push_back(waiting.at(thread).name);
-  // From north on, also if the system's numbers began anew after north was started.
   std::rotate(names.begin(), std::find(names.begin(), names.end(), "north"), names.end());
   return names;
 }
@@ -91,8 +100,9 @@ int main(int argc, char** argv) {
   print_waiting(waiting);
   const std::vector<std::string> circle = names_in_circle(waiting);
   std::vector<std::string> others;
-  for (const auto& [thread, what] : waiting) {
-    if (std::find(circle.begin(), circle.end(), what.name) == circle.end()) others.push_back(what.name);
+  for (const int thread : in_order_of_start(waiting)) {
+    const std::string& name = waiting.at(thread).name;
+    if (std::find(circle.begin(), circle.end(), name) == circle.end()) others.push_back(name);
   }
 
   cookbook::Checks checks;
