@@ -71,6 +71,9 @@ TEST(executors, factors_are_the_time_of_one_thread_by_that_of_the_row) {
 // The waiting jobs need no core, so as many of them run at the same time as there are workers; oneTBB has no more
 // threads than the machine has cores.
 TEST(executors, waiting_jobs_gain_by_more_workers_than_cores_except_by_onetbb) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "not in a sanitizer's build, where a fork takes longer than the jobs wait";
+#endif
   const int cores = static_cast<int>(std::min(5U, std::thread::hardware_concurrency()));
   bool all_wait_at_the_same_time = false;  // a busy machine may start or wake the workers late
   for (int attempt = 0; attempt < 10 && !all_wait_at_the_same_time; ++attempt) {
@@ -182,7 +185,8 @@ TEST(executors, the_arena_of_one_worker_has_only_the_calling_thread) {
   ASSERT_GT(threads.size(), 40U);
   EXPECT_EQ(*std::max_element(threads.end() - 20, threads.end()), 2 + test_support::sanitizer_threads)
       << "that of main(), and that of Asio's pool that is kept";
-  EXPECT_EQ(*std::min_element(threads.begin(), threads.end()), 1 + test_support::sanitizer_threads);
+  // Not from the first look on, since a sanitizer's own thread comes a moment later.
+  EXPECT_EQ(*std::min_element(threads.begin() + 10, threads.end()), 1 + test_support::sanitizer_threads);
 }
 
 TEST(executors, the_arena_of_two_workers_runs_two_jobs_at_the_same_time) {
