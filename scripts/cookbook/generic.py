@@ -195,8 +195,10 @@ def launch_faults(recipe, build):
     allow, but large enough that all has to be done, and that no result is right by chance."""
     if recipe.name in WITH_REFUSALS_OF_THEIR_OWN:
         return
-    done, record, places, refusals = launches(recipe, build)
+    command = small_command(recipe, build)
+    done, record = launched(command, build)
     text = recipe.source(recipe.name).read_text()
+    places = places_of(record)
     if not places and "<<<" in text:
         yield f"it launches nothing\n{done.text}"
     not_launched = re.findall(r"^not launched (.*)", record, re.M)
@@ -205,42 +207,45 @@ def launch_faults(recipe, build):
             yield f"the kernel {kernel} is never launched\n{done.text}"
     if places and recipe.name not in NO_RESULTS_ON_THE_HOST and (done.code != 1 or not check_lines(done.text, "FAIL")):
         yield f"no kernel is run: exit code {done.code}, expected 1\n{done.text}"
-    yield from refusals
+    yield from refusal_faults(command, build, places)
     if recipe.bench not in ("", *BENCHES_THAT_NEED_A_DEVICE) and (build / "bin" / recipe.bench).exists():
-        yield from launches(recipe, build, recipe.bench)[-1]
+        command = small_command(recipe, build, recipe.bench)
+        for fault in refusal_faults(command, build, places_of(launched(command, build)[1])):
+            yield f"{recipe.bench}: {fault}"
 
 
-def launches(recipe, build, program=None):
-    """What a program does where no kernel is run, what is recorded of it, the places where it launches, and what is
-    wrong where the launch at one of them is refused."""
-    library = build / "lib" / "libcuda_without_device.so"
+def small_command(recipe, build, program=None):
     arguments = smallest_arguments(recipe, build, program)
     for i, name in enumerate(arguments[:-1]):
         if name in LARGE_ENOUGH:
             arguments[i + 1] = max(arguments[i + 1], LARGE_ENOUGH[name], key=float)
+    return recipe.command(build, program, arguments)
 
-    def refused(number):
-        """What the program does, and is recorded, if the launch at this place is refused; 0: none is."""
-        with tempfile.TemporaryDirectory() as scratch:
-            record = pathlib.Path(scratch) / "record"
-            done = process.run(recipe.command(build, program, arguments), process.LIMIT,
-                               {"LD_PRELOAD": str(library), "COOKBOOK_CUDA_RECORD": str(record),
-                                "COOKBOOK_CUDA_REFUSED": str(number), "COOKBOOK_FEW_RUNS": "1"})
-            return done, record.read_text() if record.exists() else ""
 
-    def refusals():
-        for number in sorted(places):
-            done, record = refused(number)
-            which = f"launch {number} of {len(places)}" + f" of {program}" * bool(program)
-            if "not asked" in record:
-                yield f"{which} is refused, and the program does not ask at once\n{done.text}"
-            elif done.code in (0, cookbook.SKIPPED) or done.timed_out or \
-                    not re.search("too many resources requested for launch|: refused$", done.text, re.M):
-                yield f"{which} is refused: exit code {done.code}\n{done.text}"
+def launched(command, build, refused=0):
+    """What a program does, and is recorded, if no kernel is run and the launch at one place is refused; 0: none is."""
+    with tempfile.TemporaryDirectory() as scratch:
+        record = pathlib.Path(scratch) / "record"
+        done = process.run(command, process.LIMIT,
+                           {"LD_PRELOAD": str(build / "lib" / "libcuda_without_device.so"),
+                            "COOKBOOK_CUDA_RECORD": str(record), "COOKBOOK_CUDA_REFUSED": str(refused),
+                            "COOKBOOK_FEW_RUNS": "1"})
+        return done, record.read_text() if record.exists() else ""
 
-    done, record = refused(0)
-    places = {int(number) for number in re.findall(r"^place (\d+)", record, re.M)}
-    return done, record, places, refusals()
+
+def places_of(record):
+    """The numbers of the places at which the program launches."""
+    return sorted({int(number) for number in re.findall(r"^place (\d+)", record, re.M)})
+
+
+def refusal_faults(command, build, places):
+    for number in places:
+        done, record = launched(command, build, number)
+        if "not asked" in record:
+            yield f"launch {number} of {len(places)} is refused, and the program does not ask at once\n{done.text}"
+        elif done.code in (0, cookbook.SKIPPED) or done.timed_out or \
+                not re.search("too many resources requested for launch|: refused$", done.text, re.M):
+            yield f"launch {number} of {len(places)} is refused: exit code {done.code}\n{done.text}"
 
 
 def wanted_answers_faults(recipe, build):
