@@ -93,9 +93,7 @@ Run by_opencl(const OpenCl& cl, const char* name, const Values& a, const Values&
                                            cl::NDRange(group_items), nullptr, &event));
   }
   CL_CHECK(cl.queue.enqueueReadBuffer(device_result, CL_TRUE, 0, bytes, result.data()));
-  const cl_ulong begin = CL_CHECK(done[1].getProfilingInfo<CL_PROFILING_COMMAND_START>()),
-                 end = CL_CHECK(done.back().getProfilingInfo<CL_PROFILING_COMMAND_END>());
-  return {result, static_cast<double>(end - begin) * 1e-9 / runs};
+  return {result, opencl::seconds_between(done[1], done.back()) / runs};
 }
 
 /// How many of the first `count` elements are not the same; a NaN is equal to nothing.

@@ -43,16 +43,16 @@ class Sums {
   /// Each returns the time of the device in seconds, from the begin of the first kernel to the end of the last.
   double in_strides() {
     const cl::Event first = start_in_strides(values_, count_, of_group_, groups_);
-    return seconds(first, start_in_strides(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
+    return opencl::seconds_between(first, start_in_strides(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
   }
   double in_pieces() {
     const cl::Event first = start_in_pieces(values_, count_, of_group_, groups_);
-    return seconds(first, start_in_pieces(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
+    return opencl::seconds_between(first, start_in_pieces(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
   }
   double fours() {
     set(sum_fours_, values_, count_ / 4, cl::Local(items * sizeof(float)), of_group_);
     const cl::Event first = start(sum_fours_, groups_, items);
-    return seconds(first, start_in_strides(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
+    return opencl::seconds_between(first, start_in_strides(of_group_, static_cast<cl_uint>(groups_), of_all_, 1));
   }
   double read_only(bool pieces) {
     set(read_fours_, values_, count_ / 4, cl_int{pieces}, of_all_);
@@ -88,13 +88,6 @@ class Sums {
   cl::Event start_in_pieces(const cl::Buffer& from, cl_uint count, const cl::Buffer& to, std::size_t groups) {
     set(in_pieces_, from, count, to);
     return start(in_pieces_, groups, 1);
-  }
-
-  static double seconds(const cl::Event& first, const cl::Event& last) {
-    CL_CHECK(last.wait());
-    const cl_ulong begin = CL_CHECK(first.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-    const cl_ulong end = CL_CHECK(last.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-    return static_cast<double>(end - begin) * 1e-9;
   }
 
   cl_uint count_;
